@@ -1,0 +1,89 @@
+"""Gradient-boosted trees across organisations that may not show each other their data."""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from veilboost.audits import audit_table
+    from veilboost.domain import Domain
+    from veilboost.errors import DataError, GuaranteeError, SettingError, UsageError, VeilboostError
+    from veilboost.mechanisms import (
+        AdjLaplace,
+        AdjMap,
+        BoundedLaplace,
+        ClampedLaplace,
+        DiscreteLaplace,
+        GlobalMap,
+        LocalLaplace,
+        LocalMap,
+        RandomizedResponse,
+        TightMap,
+        certify,
+    )
+    from veilboost.privacy import compose, weighted_kendall
+    from veilboost.randomness import FreshBits, PermanentBits, ReplayableBits
+
+__version__ = "0.1.0"
+
+_ROOMS = {
+    "AdjLaplace": "mechanisms",
+    "AdjMap": "mechanisms",
+    "BoundedLaplace": "mechanisms",
+    "ClampedLaplace": "mechanisms",
+    "DataError": "errors",
+    "DiscreteLaplace": "mechanisms",
+    "Domain": "domain",
+    "FreshBits": "randomness",
+    "GlobalMap": "mechanisms",
+    "GuaranteeError": "errors",
+    "LocalLaplace": "mechanisms",
+    "LocalMap": "mechanisms",
+    "PermanentBits": "randomness",
+    "RandomizedResponse": "mechanisms",
+    "ReplayableBits": "randomness",
+    "SettingError": "errors",
+    "TightMap": "mechanisms",
+    "UsageError": "errors",
+    "VeilboostError": "errors",
+    "audit_table": "audits",
+    "certify": "mechanisms",
+    "compose": "privacy",
+    "weighted_kendall": "privacy",
+}
+
+__all__ = [
+    "AdjLaplace",
+    "AdjMap",
+    "BoundedLaplace",
+    "ClampedLaplace",
+    "DataError",
+    "DiscreteLaplace",
+    "Domain",
+    "FreshBits",
+    "GlobalMap",
+    "GuaranteeError",
+    "LocalLaplace",
+    "LocalMap",
+    "PermanentBits",
+    "RandomizedResponse",
+    "ReplayableBits",
+    "SettingError",
+    "TightMap",
+    "UsageError",
+    "VeilboostError",
+    "audit_table",
+    "certify",
+    "compose",
+    "weighted_kendall",
+]
+
+
+def __getattr__(name: str) -> Any:
+    """Import a public name when it is first asked for, so that `veilboost --help` opens at once."""
+    if name not in _ROOMS:
+        raise AttributeError(f"module 'veilboost' has no attribute {name!r}")
+    return getattr(import_module(f"veilboost.{_ROOMS[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return [*__all__, "__version__"]

@@ -1,0 +1,7 @@
+"""Audits: attacks that try to refute a guarantee, with confidence bounds; the broken twins live in `sabotage`."""
+
+from veilboost.audits.agreement import Agreement
+from veilboost.audits.distinguish import Evidence
+from veilboost.audits.table import Audited, Finding, TableAudit, audit_table
+
+__all__ = ["Agreement", "Audited", "Evidence", "Finding", "TableAudit", "audit_table"]

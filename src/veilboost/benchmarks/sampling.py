@@ -1,0 +1,158 @@
+"""Samplers against the raw AES keystream, and against other libraries, in one run."""
+
+import os
+import statistics
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+import numpy as np
+from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
+from numpy.typing import NDArray
+
+from veilboost.benchmarks.clock import seconds
+from veilboost.benchmarks.rivals import Rival, rivals
+from veilboost.errors import UsageError
+from veilboost.mechanisms import AdjMap, GlobalMap, LocalMap, RandomizedResponse, TableMechanism, TightMap
+from veilboost.randomness import Bits, FreshBits, PermanentBits
+from veilboost.report.terminal import Report, say, table
+from veilboost.settings import whole
+
+_BLOCK = 1 << 20
+_WORD = 8
+_LARGEST_SPREAD = 2.0
+
+
+class SamplingCase(msgspec.Struct, frozen=True, kw_only=True):
+    """One sampler's speed; ``ratio_to_keystream`` is the median over rounds of values drawn per word streamed."""
+
+    mechanism: str
+    size: int
+    epsilon: float
+    bits: str
+    threads: int
+    values_per_s: float
+    ratio_to_keystream: float
+    spread: float
+
+
+class SamplingReport(msgspec.Struct, frozen=True, kw_only=True):
+    """What `veilboost bench sampling` measured."""
+
+    keystream_words_per_s: float
+    keystream_spread: float
+    cases: list[SamplingCase]
+    rivals: list[Rival]
+
+
+def measure(*, repeats: int = 7, values: int = 4_000_000, progress: Report | None = None) -> SamplingReport:
+    """Interleave keystream and samplers ``repeats`` times, and return medians.
+
+    The keystream is AES-256-CTR in blocks of 1 MiB, as fast as this machine gives it, on one thread.
+    """
+    rounds = whole("repeats", repeats, 5, 1000)
+    count = whole("values", values, 100_000, 10**9)
+    cases = _cases(count)
+    streams: list[float] = []
+    drawn: list[list[float]] = [[] for _ in cases]
+    for index in range(rounds):
+        for at, (_, work) in enumerate(cases):
+            streams.append(_keystream())
+            drawn[at].append(count / seconds(work))
+            if progress:
+                progress((index * len(cases) + at + 1) / (rounds * len(cases)))
+    spread = max(streams) / min(streams)
+    if statistics.quantiles(streams, n=10)[-1] > _LARGEST_SPREAD * statistics.quantiles(streams, n=10)[0]:
+        raise UsageError(
+            f"the machine is too busy to measure: the keystream's own speed varies {spread:.1f}×; try again"
+        )
+    words = statistics.median(streams)
+    reports = []
+    for at, (head, _) in enumerate(cases):
+        ratios = [rate / streams[index * len(cases) + at] for index, rate in enumerate(drawn[at])]
+        speed, wide = statistics.median(drawn[at]), max(ratios) / min(ratios)
+        reports.append(head(speed, statistics.median(ratios), wide))
+    return SamplingReport(keystream_words_per_s=words, keystream_spread=spread, cases=reports, rivals=rivals())
+
+
+Head = Callable[[float, float, float], SamplingCase]
+
+
+def _cases(count: int) -> list[tuple[Head, Callable[[], object]]]:
+    row_keys = np.arange(count)
+    cases = []
+    for mechanism, name, epsilon in _mechanisms():
+        codes = np.random.default_rng().integers(1, mechanism.size + 1, count).astype(np.uint8)
+        permanent = PermanentBits(secret=os.urandom(32), source="benchmark", version=1, row_keys=row_keys)
+        for bits, label in ((FreshBits(), "fresh"), (permanent, "permanent")):
+            for threads in (1, 2) if name == "tight" and mechanism.size == 100 else (1,):
+                work = _draw(mechanism, codes, bits, threads)
+                work()
+                cases.append((_head(name, mechanism.size, epsilon, label, threads), work))
+    return cases
+
+
+def _mechanisms() -> list[tuple[TableMechanism, str, float]]:
+    made: list[tuple[TableMechanism, str, float]] = []
+    for size in (10, 100):
+        made += [
+            (GlobalMap(epsilon=0.64, size=size), "global", 0.64),
+            (TightMap(epsilon=0.64, size=size), "tight", 0.64),
+        ]
+    made.append((AdjMap(epsilon=0.64, size=100, theta=10), "adj", 0.64))
+    made.append((LocalMap(epsilon=0.64, size=100, theta=10), "local", 0.64))
+    made.append((RandomizedResponse(epsilon=0.64, size=100), "grr", 0.64))
+    return made
+
+
+def _head(name: str, size: int, epsilon: float, bits: str, threads: int) -> Head:
+    return lambda speed, ratio, spread: SamplingCase(
+        mechanism=name,
+        size=size,
+        epsilon=epsilon,
+        bits=bits,
+        threads=threads,
+        values_per_s=speed,
+        ratio_to_keystream=ratio,
+        spread=spread,
+    )
+
+
+def _draw(mechanism: TableMechanism, codes: NDArray[Any], bits: Bits, threads: int) -> Callable[[], object]:
+    return lambda: mechanism.draw(codes, bits=bits, threads=threads)
+
+
+def _keystream(blocks: int = 32) -> float:
+    encryptor = Cipher(algorithms.AES(os.urandom(32)), modes.CTR(bytes(16))).encryptor()
+    zeros, out = bytes(_BLOCK), bytearray(_BLOCK)
+
+    def stream() -> None:
+        for _ in range(blocks):
+            encryptor.update_into(zeros, out)
+
+    return blocks * _BLOCK / _WORD / seconds(stream)
+
+
+def show(found: SamplingReport) -> None:
+    """Print what was measured."""
+    say(
+        f"AES-256 keystream: {found.keystream_words_per_s / 1e6:,.0f} million words a second on one thread "
+        f"(slowest to fastest {found.keystream_spread:.2f}×). Ratio: values drawn per word streamed."
+    )
+    rows = [
+        (
+            f"{case.mechanism}, {case.size} codes, ε {case.epsilon:g}",
+            case.bits,
+            str(case.threads),
+            f"{case.values_per_s / 1e6:,.1f}",
+            f"{case.ratio_to_keystream:.3f}",
+            f"{case.spread:.2f}×",
+        )
+        for case in found.cases
+    ]
+    table(("mechanism", "bits", "threads", "million values/s", "ratio", "spread"), rows)
+    for rival in found.rivals:
+        if rival.our_speed_over_theirs is None:
+            say(f"{rival.library}: {rival.note}")
+        else:
+            say(f"{rival.library} ({rival.note}): ours is {rival.our_speed_over_theirs:,.0f} times as fast")

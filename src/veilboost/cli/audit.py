@@ -1,0 +1,41 @@
+"""`veilboost audit`: attacks that try to refute a guarantee."""
+
+from typing import Annotated
+
+import typer
+
+from veilboost.cli.mechanism_options import Alpha, Epsilon, Gaps, Json, MechanismName, Size, Theta, settings
+
+app = typer.Typer(no_args_is_help=True, help="Attack a guarantee from samples and say whether it was refuted.")
+
+
+@app.callback()
+def _audits() -> None:
+    pass
+
+
+@app.command("table")
+def table(
+    mechanism: MechanismName,
+    epsilon: Epsilon = None,
+    size: Size = None,
+    theta: Theta = None,
+    alpha: Alpha = None,
+    gaps: Gaps = None,
+    samples: Annotated[int, typer.Option(help="Draws for each of a pair's two codes.")] = 1_000_000,
+    level: Annotated[float, typer.Option(help="How likely a true guarantee may be called refuted.")] = 1e-9,
+    json: Json = False,
+) -> None:
+    """Draw from a mechanism, try to tell neighbouring codes apart, and compare with what it promises."""
+    from veilboost.audits import audit_table
+    from veilboost.mechanisms import from_settings
+    from veilboost.report import terminal
+
+    chosen = from_settings(settings(mechanism, epsilon, size, theta, alpha, gaps))
+    with terminal.progress("attacking", quiet=json) as progress:
+        found = audit_table(chosen, samples=samples, level=level, progress=progress)
+    if json:
+        terminal.json(found.values())
+    else:
+        terminal.say(str(found))
+    raise typer.Exit(1 if found.refuted else 0)

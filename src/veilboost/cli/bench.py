@@ -1,0 +1,32 @@
+"""`veilboost bench`: speed, as ratios measured side by side."""
+
+from typing import Annotated
+
+import typer
+
+from veilboost.cli.mechanism_options import Json
+
+app = typer.Typer(no_args_is_help=True, help="Measure speed on this machine, as ratios in one run.")
+
+
+@app.callback()
+def _benchmarks() -> None:
+    pass
+
+
+@app.command("sampling")
+def sampling(
+    repeats: Annotated[int, typer.Option(help="Rounds; every figure is the median over them.")] = 7,
+    values: Annotated[int, typer.Option(help="Values drawn in each measurement.")] = 4_000_000,
+    json: Json = False,
+) -> None:
+    """Compare every sampler with the raw AES keystream, and with other libraries that are installed."""
+    from veilboost.benchmarks.sampling import measure, show
+    from veilboost.report import terminal
+
+    with terminal.progress("measuring", quiet=json) as progress:
+        found = measure(repeats=repeats, values=values, progress=progress)
+    if json:
+        terminal.json(found)
+    else:
+        show(found)

@@ -1,0 +1,72 @@
+"""The `veilboost` command and how it ends: 0 done, 1 refuted, 2 the user's mistake, 3 ours, 130 interrupted."""
+
+import os
+import sys
+from typing import Annotated
+
+import typer
+from typer.exceptions import TyperException
+
+import veilboost
+from veilboost.cli import audit, bench, certify, demo
+from veilboost.errors import UsageError, VeilboostError
+
+app = typer.Typer(
+    add_completion=False,
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    help="Boosted trees across organisations that may not show each other their data. Every privacy figure is "
+    "computed from the integers that are sampled, and an attack has tried to refute it.",
+    epilog="Exit codes: 0 done, 1 an audit refuted its claim, 2 a mistake in the call or the data, 3 a failed check "
+    "of our own, 130 interrupted.",
+)
+app.command("certify")(certify.certify)
+app.command("demo")(demo.demo)
+app.add_typer(audit.app, name="audit")
+app.add_typer(bench.app, name="bench")
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"veilboost {veilboost.__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show it.")] = False,
+) -> None:
+    pass
+
+
+def main() -> None:
+    """Run the command line and exit; a mistake is one line on standard error, never a traceback."""
+    sys.exit(_run())
+
+
+def _run() -> int:
+    try:
+        code = app(standalone_mode=False)
+    except TyperException as error:
+        return _fail(error.format_message(), error.exit_code)
+    except UsageError as error:
+        return _fail(str(error), 2)
+    except VeilboostError as error:
+        return _fail(f"a check of our own failed, nothing was released: {error}", 3)
+    except OSError as error:
+        return _closed_pipe() if isinstance(error, BrokenPipeError) else _fail(str(error), 2)
+    except (KeyboardInterrupt, typer.Abort):
+        return _fail("interrupted", 130)
+    return code if isinstance(code, int) else 0
+
+
+def _fail(message: str, code: int) -> int:
+    print("veilboost: " + " ".join(message.split()), file=sys.stderr)  # noqa: T201
+    return code
+
+
+def _closed_pipe() -> int:
+    """End quietly when the reader of our output has gone."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return 0

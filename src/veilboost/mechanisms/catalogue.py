@@ -1,0 +1,72 @@
+"""Every mechanism by its short name, and how settings turn into one."""
+
+from dataclasses import MISSING, fields
+from typing import Any
+
+from veilboost.errors import SettingError
+from veilboost.mechanisms.adj_laplace import AdjLaplace
+from veilboost.mechanisms.adj_map import AdjMap
+from veilboost.mechanisms.bounded_laplace import BoundedLaplace
+from veilboost.mechanisms.clamped_laplace import ClampedLaplace
+from veilboost.mechanisms.discrete_laplace import DiscreteLaplace
+from veilboost.mechanisms.global_map import GlobalMap
+from veilboost.mechanisms.laplace_mechanism import LaplaceMechanism
+from veilboost.mechanisms.local_laplace import LocalLaplace
+from veilboost.mechanisms.local_map import LocalMap
+from veilboost.mechanisms.mechanism import TableMechanism
+from veilboost.mechanisms.randomized_response import RandomizedResponse
+from veilboost.mechanisms.tight_map import TightMap
+from veilboost.settings import MechanismSettings
+
+Mechanism = TableMechanism | LaplaceMechanism
+
+TABLE_MECHANISMS: dict[str, type[TableMechanism]] = {
+    "global": GlobalMap,
+    "adj": AdjMap,
+    "local": LocalMap,
+    "tight": TightMap,
+    "grr": RandomizedResponse,
+}
+MECHANISMS: dict[str, type[Mechanism]] = TABLE_MECHANISMS | {
+    "bounded-laplace": BoundedLaplace,
+    "clamped-laplace": ClampedLaplace,
+    "adj-laplace": AdjLaplace,
+    "local-laplace": LocalLaplace,
+    "discrete-laplace": DiscreteLaplace,
+}
+
+
+def from_settings(settings: MechanismSettings) -> Mechanism:
+    """Return the mechanism that ``settings`` describe; a setting that it does not know is refused.
+
+    >>> from_settings(MechanismSettings(mechanism="tight", epsilon=0.5, size=4))
+    TightMap(size=4, epsilon=0.5, gaps=())
+    >>> from_settings(MechanismSettings(mechanism="global", epsilon=0.5, size=4, theta=2))
+    Traceback (most recent call last):
+    veilboost.errors.SettingError: theta is no setting of 'global', which takes size, epsilon; got 2
+    """
+    name = settings.mechanism
+    if name not in MECHANISMS:
+        raise SettingError("mechanism", f"must be one of {', '.join(MECHANISMS)}", name)
+    taken = {field.name: field for field in fields(MECHANISMS[name]) if field.init}
+    given = {key: value for key, value in settings.values().items() if value is not None}
+    for key, value in given.items():
+        if key not in taken:
+            raise SettingError(key, f"is no setting of {name!r}, which takes {', '.join(taken)}", value)
+    for key, field in taken.items():
+        if key not in given and field.default is MISSING:
+            raise SettingError(key, f"must be given for {name!r}", None)
+    made: Mechanism = MECHANISMS[name](**_plain(given))
+    return made
+
+
+def table_from_settings(settings: MechanismSettings) -> TableMechanism:
+    """Return the table mechanism that ``settings`` describe, or say which mechanisms have a table."""
+    made = from_settings(settings)
+    if not isinstance(made, TableMechanism):
+        raise SettingError("mechanism", f"must be one with a table: {', '.join(TABLE_MECHANISMS)}", settings.mechanism)
+    return made
+
+
+def _plain(given: dict[str, Any]) -> dict[str, Any]:
+    return {key: tuple(value) if isinstance(value, list) else value for key, value in given.items()}

@@ -1,0 +1,98 @@
+"""Fair comparisons: gap budgets of the best TightMap that loses no more than a rival, by linear programmes.
+
+Among all admissible gap budgets these have the largest sum of losses over all pairs (a gap counts for every
+pair it lies between), then the largest smallest gap. Meant for up to some hundred codes.
+"""
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from veilboost.errors import GuaranteeError, SettingError
+
+Floats = NDArray[np.float64]
+Limits = list[tuple[int, int, float]]
+"""Each: the gaps from the first index up to, not including, the second sum to at most the third."""
+
+_SMALLEST = 1e-3  # of the budget per gap of the tightest constraint: no gap is ever smaller
+_SHRINK = 1 - 2.0**-40  # what rounding of sums may not use up
+
+
+def best_under_profile(epsilon_by_distance: Sequence[float]) -> tuple[float, ...]:
+    """Return gaps that lose at most ``epsilon_by_distance[t - 1]`` at each distance t (comparison 2).
+
+    A gap that no finite figure bounds is infinite. Reversing the codes changes nothing here, so the gaps are
+    symmetric.
+
+    >>> [round(gap, 6) for gap in best_under_profile([1.0, 1.5, 2.0])]
+    [0.5, 1.0, 0.5]
+    """
+    losses = [_checked(loss) for loss in epsilon_by_distance]
+    size = len(losses) + 1
+    limits = [(x, x + t, losses[t - 1]) for t in range(1, size) for x in range(size - t)]
+    gaps = _best(size - 1, limits)
+    return _within((gaps + gaps[::-1]) / 2, limits)
+
+
+def best_under_pairs(pair_losses: Floats) -> tuple[float, ...]:
+    """Return gaps that lose at most ``pair_losses[x - 1, y - 1]`` between the codes x < y (comparison 3).
+
+    >>> losses = np.array([[0.0, 1.0, 1.25], [1.0, 0.0, 0.5], [1.25, 0.5, 0.0]])
+    >>> [round(gap, 6) for gap in best_under_pairs(losses)]
+    [0.75, 0.5]
+    """
+    size = len(pair_losses)
+    if np.shape(pair_losses) != (size, size):
+        raise SettingError("pair_losses", "must be a square matrix", f"shape {np.shape(pair_losses)}")
+    limits = [(x, y, _checked(float(pair_losses[x, y]))) for x in range(size) for y in range(x + 1, size)]
+    return _within(_best(size - 1, limits), limits)
+
+
+def _checked(loss: float) -> float:
+    if not loss > 0:
+        raise SettingError("loss", "must be above 0 for every pair, as a gap of zero is refused", loss)
+    return float(loss)
+
+
+def _best(count: int, limits: Limits) -> Floats:
+    finite = [limit for limit in limits if limit[2] < math.inf]
+    gaps = np.full(count, math.inf)
+    if not finite:
+        return gaps
+    rows = np.zeros((len(finite), count))
+    for row, (start, stop, _) in zip(rows, finite, strict=True):
+        row[start:stop] = 1
+    bounded = rows.any(axis=0)
+    most = np.array([loss for *_, loss in finite])
+    lies_between = (np.arange(1, count + 1) * np.arange(count, 0, -1.0))[bounded]
+    gaps[bounded] = _solve(lies_between / lies_between.max(), rows[:, bounded], most / most.max()) * most.max()
+    return gaps
+
+
+def _solve(goal: Floats, rows: Floats, most: Floats) -> Floats:
+    """Make ``goal @ gaps`` as large as ``rows @ gaps <= most`` lets it be, and then the smallest gap."""
+    least = _SMALLEST * float((most / rows.sum(axis=1)).min())
+    best = _maximum(goal, rows, most, least)
+    rise = np.column_stack((-np.eye(len(goal)), np.ones(len(goal))))
+    keep = np.append(-goal, 0.0)
+    even_rows = np.vstack((np.column_stack((rows, np.zeros(len(rows)))), keep, rise))
+    even_most = np.concatenate((most, [-float(goal @ best) * (1 - 1e-9)], np.zeros(len(goal))))
+    return _maximum(np.append(np.zeros(len(goal)), 1.0), even_rows, even_most, least)[:-1]
+
+
+def _maximum(goal: Floats, rows: Floats, most: Floats, least: float) -> Floats:
+    from scipy.optimize import linprog
+
+    found = linprog(-goal, A_ub=rows, b_ub=most, bounds=(least, None))
+    if found.x is None:
+        raise GuaranteeError(f"the linear programme for the best gaps failed: {found.message}")
+    return np.asarray(found.x, dtype=np.float64)
+
+
+def _within(gaps: Floats, limits: Limits) -> tuple[float, ...]:
+    """Undo what the solver's tolerance may have taken too much."""
+    before = np.concatenate(([0.0], np.cumsum(np.where(np.isinf(gaps), 0.0, gaps))))
+    used = max((float(before[stop] - before[start]) / most for start, stop, most in limits), default=0.0)
+    return tuple((gaps * (_SHRINK / max(1.0, used))).tolist())

@@ -1,0 +1,281 @@
+"""The only door to random bits: fresh, permanent, or replayable for simulations.
+
+A mechanism asks a source of bits for a `Tape`, and the tape gives every value of the column its own endless
+strip of random 32-bit numbers ("halves" of a 64-bit word). Most outcomes are settled by the first few halves;
+`Tape.more` goes on where they are not enough.
+"""
+
+import hashlib
+import hmac
+import itertools
+import os
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from cryptography.hazmat.primitives.ciphers import Cipher, CipherContext, algorithms, modes
+from numpy.typing import NDArray
+
+from veilboost.compiled import compiled
+from veilboost.errors import DataError, SettingError
+from veilboost.settings import whole
+
+Halves = NDArray[np.uint32]
+Blocks = NDArray[np.uint64]
+RowKeys = Sequence[int] | Sequence[str] | Sequence[bytes] | NDArray[Any]
+
+KEY_BYTES = 32
+LONGEST_ROW_KEY = 4095
+_BLOCK_BYTES = 16
+_HALVES_PER_BLOCK = 4
+_FIRST_SPARE_COUNTER = 1 << 15
+_INTEGER = 8 | 1 << 12  # the first two bytes of a whole-number key's block: its length and its kind
+
+
+class Tape(ABC):
+    """Random 32-bit numbers for each value of one draw."""
+
+    @abstractmethod
+    def batches(self, start: int, stop: int, step: int, per_value: int) -> Iterator[tuple[int, Halves]]:
+        """Yield (position, halves of the next ``step`` values), a row a value, ``per_value`` of them or more.
+
+        The halves are overwritten when the next batch is read. The same ``start`` gives the same bits, whatever
+        the ``step``, so a draw may be cut in parts, as long as it is always cut in the same places.
+        """
+
+    @abstractmethod
+    def more(self, position: int) -> Iterator[int]:
+        """Yield further halves of the value at ``position``: more than anything will ever take."""
+
+
+class Bits(ABC):
+    """A source of random bits."""
+
+    simulated = False
+
+    @abstractmethod
+    def tape(self, codes: NDArray[Any], digest: bytes) -> Tape:
+        """Return the tape for drawing ``codes`` under the mechanism whose digest is ``digest``."""
+
+
+class FreshBits(Bits):
+    """AES-256 in counter mode under a key taken from the operating system for each draw.
+
+    >>> position, halves = next(FreshBits().tape(np.array([1, 2, 3]), b"").batches(0, 3, 3, 1))
+    >>> halves.shape, halves.dtype
+    ((3, 1), dtype('uint32'))
+    """
+
+    def tape(self, codes: NDArray[Any], digest: bytes) -> Tape:
+        return _Keystream(os.urandom(KEY_BYTES), call=0)
+
+
+class ReplayableBits(Bits):
+    """The same bits again for the same seed: INSECURE, for simulations alone; ``simulated`` says so.
+
+    >>> tapes = [ReplayableBits(seed=7).tape(np.array([1]), b"") for _ in range(2)]
+    >>> next(tapes[0].more(0)) == next(tapes[1].more(0))
+    True
+    """
+
+    simulated = True
+
+    def __init__(self, *, seed: int) -> None:
+        self.seed = whole("seed", seed, 0, 2**64 - 1)
+        self._key = hashlib.sha256(b"veilboost replayable 1" + self.seed.to_bytes(8, "little")).digest()
+        self._calls = itertools.count()
+
+    def tape(self, codes: NDArray[Any], digest: bytes) -> Tape:
+        return _Keystream(self._key, call=next(self._calls))
+
+
+class PermanentBits(Bits):
+    """Keyed bits: the same value of the same row gets the same bits, in any order, call after call.
+
+    The bits of one value are AES-256 in CBC-MAC over (row key with its length in front, code, counter), a
+    pseudorandom function because no such message is the beginning of another. The AES key is derived from
+    ``secret`` for the column's source, the key's version and the digest of the whole mechanism, so that the
+    same bits never serve two tables: under two tables one word betrays far more than the budgets of both.
+
+    What it does not give: it is computational, a changed value shows *that* it changed, and whoever learns
+    ``secret`` unmasks every past release.
+
+    >>> bits = PermanentBits(secret=bytes(32), source="clinic/age", version=1, row_keys=np.array([4, 9]))
+    >>> again = PermanentBits(secret=bytes(32), source="clinic/age", version=1, row_keys=np.array([9, 4]))
+    >>> _, first = next(bits.tape(np.array([1, 2]), b"table").batches(0, 2, 2, 1))
+    >>> _, swapped = next(again.tape(np.array([2, 1]), b"table").batches(0, 2, 2, 1))
+    >>> bool((first == swapped[::-1]).all())
+    True
+    """
+
+    def __init__(self, *, secret: bytes, source: str, version: int, row_keys: RowKeys) -> None:
+        if not isinstance(secret, bytes) or len(secret) != KEY_BYTES:
+            held = f"{len(secret)} bytes" if isinstance(secret, bytes) else type(secret).__name__
+            raise SettingError("secret", f"must be {KEY_BYTES} bytes", held)
+        if not isinstance(source, str) or not source.isprintable():
+            raise SettingError("source", "must be printable text", source)
+        self.source = source
+        self.version = whole("version", version, 0, 2**32 - 1)
+        self._secret = secret
+        self._messages = _row_messages(row_keys)
+
+    def __repr__(self) -> str:
+        return f"PermanentBits(source={self.source!r}, version={self.version}, rows={len(self._messages)})"
+
+    def tape(self, codes: NDArray[Any], digest: bytes) -> Tape:
+        if len(codes) != len(self._messages):
+            rule = f"must have one code for each of the {len(self._messages)} row keys"
+            raise DataError(self.source, rule, f"{len(codes)} codes")
+        version = self.version.to_bytes(4, "little")
+        context = b"veilboost permanent 1" + _framed(self.source.encode()) + version + _framed(digest)
+        key = hmac.digest(self._secret, context, "sha256")
+        return _Permanent(key, self._messages.chained(key), codes)
+
+
+class _Keystream(Tape):
+    """AES-256-CTR; the counter block names the call, the position, and whether it is a spare strip."""
+
+    def __init__(self, key: bytes, call: int) -> None:
+        self._key, self._call = key, call
+
+    def batches(self, start: int, stop: int, step: int, per_value: int) -> Iterator[tuple[int, Halves]]:
+        stream = self._stream(start, spare=0)
+        step = min(step, stop - start)
+        zeros, out = bytes(4 * step * per_value), np.empty((step, per_value), dtype="<u4")
+        for position in range(start, stop, step):
+            stream.update_into(zeros, out.data.cast("B"))
+            yield position, out[: stop - position]
+
+    def more(self, position: int) -> Iterator[int]:
+        stream = self._stream(position, spare=1)
+        while True:
+            yield from map(int, np.frombuffer(stream.update(bytes(64)), dtype="<u4"))
+
+    def _stream(self, position: int, spare: int) -> CipherContext:
+        start = (spare << 127) | (self._call << 96) | (position << 48)
+        return Cipher(algorithms.AES(self._key), modes.CTR(start.to_bytes(_BLOCK_BYTES, "big"))).encryptor()
+
+
+class _Permanent(Tape):
+    """AES-256 of one block per value and counter; a block holds four halves."""
+
+    def __init__(self, key: bytes, rows: Blocks, codes: NDArray[Any]) -> None:
+        self._key, self._rows, self._codes = key, rows, codes
+
+    def batches(self, start: int, stop: int, step: int, per_value: int) -> Iterator[tuple[int, Halves]]:
+        step = min(step, stop - start)
+        counters = -(-per_value // _HALVES_PER_BLOCK)
+        blocks = np.empty(2 * step * counters, dtype=np.uint64)
+        encryptor, out = _permutation(self._key), np.empty(blocks.nbytes + _BLOCK_BYTES - 1, dtype=np.uint8)
+        halves = out[: blocks.nbytes].view("<u4").reshape(step, -1)
+        for position in range(start, stop, step):
+            count = min(step, stop - position)
+            part = slice(position, position + count)
+            for counter in range(counters):
+                _fill_blocks(self._rows[part], self._codes[part], counter, counters, blocks[2 * counter :])
+            encryptor.update_into(blocks.data.cast("B"), out.data)
+            yield position, halves[:count]
+
+    def more(self, position: int) -> Iterator[int]:
+        part = slice(position, position + 1)
+        for counter in range(_FIRST_SPARE_COUNTER, 1 << 16):
+            block = np.empty(2, dtype=np.uint64)
+            _fill_blocks(self._rows[part], self._codes[part], counter, 1, block)
+            yield from map(int, _permuted(self._key, block).view("<u4"))
+
+
+@compiled
+def _fill_blocks(rows: Blocks, codes: NDArray[Any], counter: int, stride: int, blocks: Blocks) -> None:
+    """Put each row's block for ``counter`` at every ``stride``-th place of two words.
+
+    A row is the two words of its open block, or the one word of a whole-number key, which is half to read.
+    """
+    short, step = rows.shape[1] == 1, np.uint64(2 * stride)
+    count = np.uint64(counter) << np.uint64(48)
+    for i in range(np.uint64(len(codes))):  # unsigned: no index is below zero, so none has to be checked for it
+        key = rows[i, 0]
+        first = (key << np.uint64(16)) | np.uint64(_INTEGER) if short else key
+        second = key >> np.uint64(48) if short else rows[i, 1]
+        blocks[step * i] = first
+        blocks[step * i + np.uint64(1)] = second ^ (np.uint64(np.uint32(codes[i])) << np.uint64(16)) ^ count
+
+
+def _permutation(key: bytes) -> CipherContext:
+    """Return AES of every 16-byte block by itself: a permutation, not a mode for messages."""
+    return Cipher(algorithms.AES(key), modes.ECB()).encryptor()
+
+
+def _permuted(key: bytes, blocks: Blocks) -> Blocks:
+    out = np.frombuffer(_permutation(key).update(np.ascontiguousarray(blocks).data.cast("B")), dtype="<u8")
+    return out.reshape(blocks.shape)
+
+
+@dataclass(frozen=True)
+class _Messages:
+    """Row keys as AES blocks: ``whole`` blocks in front (``counts`` of them a row) and the ``tails``."""
+
+    whole: Blocks
+    counts: NDArray[np.int64]
+    tails: Blocks
+
+    def __len__(self) -> int:
+        return len(self.tails)
+
+    def chained(self, key: bytes) -> Blocks:
+        """Return each row's last block, open for code and counter, with the blocks before it chained in."""
+        if not self.whole.shape[1]:
+            return self.tails
+        state = np.zeros_like(self.tails)
+        for j in range(self.whole.shape[1]):
+            going = self.counts > j
+            state[going] = _permuted(key, state[going] ^ self.whole[going, j])
+        return state ^ self.tails
+
+
+def _row_messages(row_keys: RowKeys) -> _Messages:
+    if isinstance(row_keys, str | bytes) or not isinstance(row_keys, Sequence | np.ndarray):
+        raise DataError("row keys", "must be a list", type(row_keys).__name__)
+    if isinstance(row_keys, np.ndarray) and row_keys.ndim == 1 and row_keys.dtype.kind in "iu":
+        return _integer_messages(row_keys)
+    keys = list(row_keys)
+    for kind, prefix in ((str, 2), (bytes, 3)):
+        if keys and all(isinstance(key, kind) for key in keys):
+            raw = [key.encode() if isinstance(key, str) else bytes(key) for key in keys]
+            return _text_messages(raw, prefix)
+    if all(isinstance(key, int | np.integer) and not isinstance(key, bool) for key in keys):
+        return _integer_messages(np.array(keys, dtype=object))
+    rule = "must be all whole numbers, all text or all bytes"
+    raise DataError("row keys", rule, " and ".join(sorted({type(key).__name__ for key in keys})))
+
+
+def _integer_messages(keys: NDArray[Any]) -> _Messages:
+    if len(keys) and not -(2**63) <= int(keys.min()) <= int(keys.max()) < 2**63:
+        raise DataError("row keys", "must fit 64 bits with a sign", f"{keys.min()} to {keys.max()}")
+    tails = keys.astype(np.int64).view(np.uint64)[:, None]
+    return _Messages(np.empty((len(keys), 0, 2), np.uint64), np.zeros(len(keys), np.int64), tails)
+
+
+def _text_messages(keys: list[bytes], kind: int) -> _Messages:
+    longest = max(map(len, keys))
+    if longest > LONGEST_ROW_KEY:
+        rule = f"must be at most {LONGEST_ROW_KEY} bytes long"
+        raise DataError("row keys", rule, f"one of {longest} bytes")
+    counts = np.array([(len(key) + 2 + 5) // _BLOCK_BYTES for key in keys], dtype=np.int64)
+    whole = np.zeros((len(keys), int(counts.max()) * _BLOCK_BYTES), dtype=np.uint8)
+    tails = np.zeros((len(keys), _BLOCK_BYTES), dtype=np.uint8)
+    for i, key in enumerate(keys):
+        message = _prefix(len(key), kind).to_bytes(2, "little") + key
+        front = int(counts[i]) * _BLOCK_BYTES
+        whole[i, :front] = np.frombuffer(message[:front].ljust(front, b"\0"), dtype=np.uint8)
+        tails[i, : max(0, len(message) - front)] = np.frombuffer(message[front:], dtype=np.uint8)
+    return _Messages(whole.view("<u8").reshape(len(keys), -1, 2), counts, tails.view("<u8"))
+
+
+def _prefix(length: int, kind: int) -> int:
+    return length | (kind << 12)
+
+
+def _framed(text: bytes) -> bytes:
+    return len(text).to_bytes(4, "little") + text

@@ -1,0 +1,58 @@
+"""One self-contained HTML page: headings, sentences, tables and pictures, readable on a desk and on a phone."""
+
+from collections.abc import Iterable, Sequence
+from html import escape
+
+_STYLE = """
+:root { color-scheme: light; }
+body { font: 16px/1.55 system-ui, sans-serif; color: #1d2530; background: #fff; max-width: 60rem; margin: 0 auto;
+  padding: 1.5rem 1rem 4rem; }
+h1 { font-size: 1.7rem; line-height: 1.2; margin: 0 0 1rem; }
+h2 { font-size: 1.2rem; margin: 2.2rem 0 .6rem; }
+p { max-width: 46rem; }
+.wide { overflow-x: auto; }
+table { border-collapse: collapse; font-variant-numeric: tabular-nums; font-size: .95rem; }
+th, td { padding: .35rem .8rem; text-align: right; border-bottom: 1px solid #dfe4ea; white-space: nowrap; }
+th:first-child, td:first-child { text-align: left; }
+th { font-weight: 600; border-bottom: 2px solid #8b97a5; white-space: normal; vertical-align: bottom; }
+figure { margin: 1rem 0; }
+figure svg { width: 100%; height: auto; min-width: 34rem; max-width: 52rem; }
+figcaption { color: #55606d; font-size: .92rem; max-width: 46rem; }
+footer { margin-top: 3rem; color: #55606d; font-size: .88rem; }
+"""
+
+
+def page(title: str, blocks: Iterable[str], footer: str) -> str:
+    """Return a whole HTML document made of ``blocks``."""
+    return (
+        '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        f"<title>{escape(title)}</title>\n<style>{_STYLE}</style></head>\n"
+        f"<body><h1>{escape(title)}</h1>\n{''.join(blocks)}<footer>{escape(footer)}</footer></body></html>\n"
+    )
+
+
+def heading(text: str) -> str:
+    r"""Return a heading.
+
+    >>> heading("a < b")
+    '<h2>a &lt; b</h2>\n'
+    """
+    return f"<h2>{escape(text)}</h2>\n"
+
+
+def paragraph(text: str) -> str:
+    """Return a paragraph of plain text."""
+    return f"<p>{escape(text)}</p>\n"
+
+
+def table(headers: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Return a table that scrolls by itself where it is wider than the screen."""
+    head = "".join(f"<th>{escape(text)}</th>" for text in headers)
+    body = "".join("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>\n" for row in rows)
+    return f'<div class="wide"><table><thead><tr>{head}</tr></thead>\n<tbody>{body}</tbody></table></div>\n'
+
+
+def figure(svg: str, caption: str) -> str:
+    """Return a picture with its caption."""
+    return f'<figure><div class="wide">{svg}</div><figcaption>{escape(caption)}</figcaption></figure>\n'

@@ -1,0 +1,63 @@
+"""Frozen, checked settings: one rule and one error text for each kind of value, wherever it comes from."""
+
+import math
+from numbers import Integral, Real
+
+import msgspec
+
+from veilboost.errors import SettingError
+
+
+def positive(name: str, value: object, *, infinite: bool = False) -> float:
+    """Return ``value`` as a float above zero, or refuse it.
+
+    >>> positive("epsilon", 1)
+    1.0
+    >>> positive("epsilon", float("nan"))
+    Traceback (most recent call last):
+    veilboost.errors.SettingError: epsilon must be a finite number above 0; got nan
+    """
+    rule = "must be a number above 0" if infinite else "must be a finite number above 0"
+    if isinstance(value, bool) or not isinstance(value, Real):
+        raise SettingError(name, rule, value)
+    try:
+        number = float(value)
+    except OverflowError as error:
+        raise SettingError(name, rule, value) from error
+    if math.isnan(number) or number <= 0 or (math.isinf(number) and not infinite):
+        raise SettingError(name, rule, value)
+    return number
+
+
+def whole(name: str, value: object, low: int, high: int) -> int:
+    """Return ``value`` as an integer from ``low`` to ``high``, or refuse it.
+
+    >>> whole("size", 10, 2, 100)
+    10
+    >>> whole("size", 2.5, 2, 100)
+    Traceback (most recent call last):
+    veilboost.errors.SettingError: size must be a whole number from 2 to 100; got 2.5
+    """
+    if isinstance(value, bool) or not isinstance(value, Integral) or not low <= int(value) <= high:
+        raise SettingError(name, f"must be a whole number from {low} to {high}", value)
+    return int(value)
+
+
+def fix(frozen: object, name: str, value: object) -> None:
+    """Store the checked ``value`` of a field while its frozen dataclass is being made."""
+    object.__setattr__(frozen, name, value)
+
+
+class MechanismSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A mechanism by name, and its parameters; those it does not take must be left out."""
+
+    mechanism: str
+    epsilon: float | None = None
+    size: int | None = None
+    theta: int | None = None
+    alpha: float | None = None
+    gaps: list[float] | None = None
+
+    def values(self) -> dict[str, object]:
+        """Return the parameters by name."""
+        return {name: getattr(self, name) for name in self.__struct_fields__ if name != "mechanism"}

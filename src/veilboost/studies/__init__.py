@@ -1,0 +1,1 @@
+"""Worked examples and experiments, one command each."""
