@@ -167,39 +167,46 @@ class _Permanent(Tape):
     def batches(self, start: int, stop: int, step: int, per_value: int) -> Iterator[tuple[int, Halves]]:
         step = min(step, stop - start)
         counters = -(-per_value // _HALVES_PER_BLOCK)
-        blocks = np.empty(2 * step * counters, dtype=np.uint64)
+        blocks = np.empty((counters, step, 2), dtype=np.uint64)
         encryptor, out = _permutation(self._key), np.empty(blocks.nbytes + _BLOCK_BYTES - 1, dtype=np.uint8)
-        halves = out[: blocks.nbytes].view("<u4").reshape(step, -1)
+        halves = out[: blocks.nbytes].view("<u4").reshape(counters, step, _HALVES_PER_BLOCK)
         for position in range(start, stop, step):
             count = min(step, stop - position)
-            part = slice(position, position + count)
             for counter in range(counters):
-                _fill_blocks(self._rows[part], self._codes[part], counter, counters, blocks[2 * counter :])
+                self._fill(position, count, counter, blocks[counter])
             encryptor.update_into(blocks.data.cast("B"), out.data)
-            yield position, halves[:count]
+            yield position, np.ascontiguousarray(halves[:, :count].transpose(1, 0, 2)).reshape(count, -1)
 
     def more(self, position: int) -> Iterator[int]:
-        part = slice(position, position + 1)
+        block = np.empty((1, 2), dtype=np.uint64)
         for counter in range(_FIRST_SPARE_COUNTER, 1 << 16):
-            block = np.empty(2, dtype=np.uint64)
-            _fill_blocks(self._rows[part], self._codes[part], counter, 1, block)
-            yield from map(int, _permuted(self._key, block).view("<u4"))
+            self._fill(position, 1, counter, block)
+            yield from map(int, _permuted(self._key, block).view("<u4")[0])
+
+    def _fill(self, position: int, count: int, counter: int, blocks: Blocks) -> None:
+        rows, codes = self._rows[position : position + count], self._codes[position : position + count]
+        if rows.shape[1] == 1:
+            _fill_from_integers(rows, codes, counter, blocks)
+        else:
+            _fill_from_blocks(rows, codes, counter, blocks)
 
 
 @compiled
-def _fill_blocks(rows: Blocks, codes: NDArray[Any], counter: int, stride: int, blocks: Blocks) -> None:
-    """Put each row's block for ``counter`` at every ``stride``-th place of two words.
+def _fill_from_integers(rows: Blocks, codes: NDArray[Any], counter: int, blocks: Blocks) -> None:
+    """Write the block of each whole-number row key, its code and ``counter``."""
+    keys, words, count = rows.ravel(), blocks.ravel(), np.uint64(counter) << np.uint64(48)
+    for i in range(len(codes)):
+        words[2 * i] = (keys[i] << np.uint64(16)) | np.uint64(_INTEGER)
+        words[2 * i + 1] = keys[i] >> np.uint64(48) | (np.uint64(np.uint32(codes[i])) << np.uint64(16)) | count
 
-    A row is the two words of its open block, or the one word of a whole-number key, which is half to read.
-    """
-    short, step = rows.shape[1] == 1, np.uint64(2 * stride)
-    count = np.uint64(counter) << np.uint64(48)
-    for i in range(np.uint64(len(codes))):  # unsigned: no index is below zero, so none has to be checked for it
-        key = rows[i, 0]
-        first = (key << np.uint64(16)) | np.uint64(_INTEGER) if short else key
-        second = key >> np.uint64(48) if short else rows[i, 1]
-        blocks[step * i] = first
-        blocks[step * i + np.uint64(1)] = second ^ (np.uint64(np.uint32(codes[i])) << np.uint64(16)) ^ count
+
+@compiled
+def _fill_from_blocks(rows: Blocks, codes: NDArray[Any], counter: int, blocks: Blocks) -> None:
+    """Write each row's open block with its code and ``counter``."""
+    opened, words, count = rows.ravel(), blocks.ravel(), np.uint64(counter) << np.uint64(48)
+    for i in range(len(codes)):
+        words[2 * i] = opened[2 * i]
+        words[2 * i + 1] = opened[2 * i + 1] ^ (np.uint64(np.uint32(codes[i])) << np.uint64(16)) ^ count
 
 
 def _permutation(key: bytes) -> CipherContext:

@@ -68,7 +68,7 @@ def within(rate: float, longest: int, shortest: int) -> Noise:
     many it needed. The number makes it less likely than 2^-64 that none fits.
     """
     refused = max(1 - _acceptance(rate, longest), 1 - _acceptance(rate, shortest))
-    candidates = ceil(_FAILURE_BITS / -log2(refused)) if refused > 2.0**-32 else 2
+    candidates = ceil(_FAILURE_BITS / -log2(max(refused, 2.0**-32))) + 1  # one more than a float may be wrong by
     return Noise(rate, bits=(longest - 1).bit_length(), endless=False, candidates=candidates)
 
 
