@@ -19,7 +19,7 @@ from veilboost.randomness import Halves, Tape
 
 SAMPLER_VERSION = 1
 PART = 1 << 18
-BATCH = 1 << 15
+BATCH = 1 << 16
 _HALF_BITS = 32
 _REST_BITS = TOTAL_BITS - _HALF_BITS
 
