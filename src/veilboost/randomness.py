@@ -68,6 +68,9 @@ class FreshBits(Bits):
     ((3, 1), dtype('uint32'))
     """
 
+    def __repr__(self) -> str:
+        return "FreshBits()"
+
     def tape(self, codes: NDArray[Any], digest: bytes) -> Tape:
         return _Keystream(os.urandom(KEY_BYTES), call=0)
 
@@ -86,6 +89,9 @@ class ReplayableBits(Bits):
         self.seed = whole("seed", seed, 0, 2**64 - 1)
         self._key = hashlib.sha256(b"veilboost replayable 1" + self.seed.to_bytes(8, "little")).digest()
         self._calls = itertools.count()
+
+    def __repr__(self) -> str:
+        return f"ReplayableBits(seed={self.seed})  # INSECURE, for simulations"
 
     def tape(self, codes: NDArray[Any], digest: bytes) -> Tape:
         return _Keystream(self._key, call=next(self._calls))
