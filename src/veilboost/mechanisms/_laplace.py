@@ -8,17 +8,18 @@ probability 1/(1 + exp(rate 2^i)). A coin's odds are real numbers: a random 32-b
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from decimal import Decimal
 from functools import cached_property, lru_cache
 from itertools import chain
 from math import ceil, exp, expm1, log2
 
 import numpy as np
-from mpmath import mp, mpf
 from numpy.typing import NDArray
 
 from veilboost.compiled import compiled
 from veilboost.errors import GuaranteeError
 from veilboost.mechanisms._parts import in_parts
+from veilboost.privacy.rounding import precise
 from veilboost.randomness import Halves, Tape
 
 SAMPLER_VERSION = 1
@@ -165,11 +166,11 @@ def _odds(rate: float, power: int, digits: int, *, tail: bool) -> int:
 
     Odds above one half are what is left by those below: their distance from one may be too small to compute.
     """
-    with mp.workprec(digits + 128):
-        weight = mp.exp(-mpf(rate) * abs(power))
-        odds = mp.ldexp(weight if tail else weight / (1 + weight), digits)
-        doubt = odds * mp.ldexp(1, -digits - 64)
-        below, above = int(mp.floor(odds - doubt)), int(mp.floor(odds + doubt))
+    with precise(digits // 3 + 60):
+        weight = (-Decimal(rate) * abs(power)).exp()
+        odds = (weight if tail else weight / (1 + weight)) * (1 << digits)
+        doubt = odds / (1 << digits + 64)
+        below, above = int(odds - doubt), int(odds + doubt)
     if below != above:
         raise GuaranteeError(f"{digits} digits of a coin's odds cannot be told from the next fraction")
     return (1 << digits) - 1 - below if power < 0 else below

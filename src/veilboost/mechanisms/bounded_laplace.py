@@ -1,15 +1,17 @@
 """Bounded discrete Laplace: Global-map without a table, for up to 2^31 codes (OpBoost, Theorem 4.11)."""
 
 from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from mpmath import mp, mpf
 from numpy.typing import NDArray
 
 from veilboost.mechanisms import _laplace
 from veilboost.mechanisms.laplace_mechanism import FiniteLaplaceMechanism, Tapes
 from veilboost.privacy import DistanceLDP
+from veilboost.privacy.rounding import precise, up
 from veilboost.randomness import Tape
 from veilboost.settings import whole
 
@@ -34,14 +36,17 @@ class BoundedLaplace(FiniteLaplaceMechanism):
     def epsilon_at(self, distance: int) -> float:
         """Return the exact loss of the worst pair ``distance`` apart, which begins at an end of the domain."""
         t = whole("distance", distance, 1, self.size - 1)
-        with mp.workprec(256):
-            rate = mpf(self.epsilon) / 2
-            q = mp.exp(-rate)
+        with precise(80):
+            rate = Decimal(self.epsilon) / 2
 
-            def total(code: int) -> mpf:
-                return 1 + q - q**code - q ** (self.size + 1 - code)
+            def power(count: int) -> Decimal:
+                return (-rate * count).exp()
 
-            return float(mpf(rate * t + abs(mp.log(total(1 + t) / total(1)))) * (1 + mpf(2) ** -52))
+            def total(code: int) -> Decimal:
+                return 1 + power(1) - power(code) - power(self.size + 1 - code)
+
+            loss = rate * t + abs((total(1 + t) / total(1)).ln())
+            return up(Fraction(loss * (1 + Decimal("1e-30"))))
 
     def _noisy(self, codes: NDArray[Any], tapes: Tapes, threads: int | None) -> NDArray[Any]:
         first, last = np.ones(len(codes), np.int64), np.full(len(codes), self.size, np.int64)

@@ -4,22 +4,24 @@ import hashlib
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from decimal import ROUND_CEILING, Decimal
 from functools import cached_property
 from typing import Any
 
 import numpy as np
-from mpmath import mp, mpf
 from numpy.typing import NDArray
 
 from veilboost.errors import GuaranteeError, SettingError
 from veilboost.mechanisms._alias import SAMPLER_VERSION, Alias, alias
 from veilboost.privacy import TOTAL, TOTAL_BITS
+from veilboost.privacy.rounding import precise
 
 Ideal = NDArray[Any]
 """Fixed-point probabilities: Python integers in units of 2^-FRACTION_BITS, each row's sum at most one."""
 
 FRACTION_BITS = 128
 ONE = 1 << FRACTION_BITS
+DIGITS = 80
 LARGEST_SIZE = 2048
 _MOST_MOVED_BITS = 24  # at most 2^-24 of a row may go to the slack
 
@@ -75,24 +77,26 @@ def groups(gaps: Sequence[float]) -> list[tuple[int, int]]:
 
 def needed_slack(size: int, epsilon: float) -> int:
     """Return the weight to add to every cell so that rounding cannot break any loss from ``epsilon`` up."""
-    with mp.workprec(FRACTION_BITS):
-        odds, growth = mp.exp(mpf(epsilon)), mp.expm1(mpf(epsilon))
+    with precise(DIGITS):
+        odds = Decimal(epsilon).exp()
+        if odds.is_infinite():
+            return 2
         most = (TOTAL >> _MOST_MOVED_BITS) // size
-        if growth * most < size + 4 + 2 * odds:
+        if (odds - 1) * most < size + 4 + 2 * odds:
             rule = f"must be larger for a table of {size} codes of {TOTAL_BITS} bits"
             raise SettingError("the smallest loss between neighbouring codes", rule, epsilon)
-        return 2 if math.isinf(epsilon) else int(mp.ceil((size + 4 + 2 * odds) / growth))
+        return int(((size + 4 + 2 * odds) / (odds - 1)).to_integral_value(ROUND_CEILING))
 
 
-def fixed(number: mpf) -> int:
-    """Return ``number`` in fixed point, rounded down."""
-    return int(mp.floor(mp.ldexp(number, FRACTION_BITS)))
+def fixed(number: Decimal) -> int:
+    """Return ``number``, which is not negative, in fixed point, rounded down."""
+    return int(number * ONE)
 
 
 def decays(epsilon: float, count: int) -> list[int]:
     """Return exp(-epsilon k) for k = 0 … count-1 in fixed point, rounded down."""
-    with mp.workprec(FRACTION_BITS + 32):
-        return [fixed(mp.exp(-mpf(epsilon) * k)) for k in range(count)]
+    with precise(DIGITS):
+        return [fixed((-Decimal(epsilon) * k).exp()) for k in range(count)]
 
 
 def _rounded(ideal: Ideal, slack: int) -> NDArray[np.uint64]:
@@ -125,6 +129,6 @@ def odds_below(epsilon: float) -> tuple[int, int]:
     """
     if epsilon > TOTAL_BITS * math.log(2):
         return TOTAL, 0
-    with mp.workprec(FRACTION_BITS):
+    with precise(DIGITS):
         shift = TOTAL_BITS - 1 - math.floor(epsilon / math.log(2))
-        return int(mp.floor(mp.ldexp(mp.exp(mpf(epsilon)), shift))), shift
+        return int(Decimal(epsilon).exp() * (1 << shift)), shift

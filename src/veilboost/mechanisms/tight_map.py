@@ -3,18 +3,19 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from fractions import Fraction
 from itertools import pairwise
 from typing import Self, cast
 
 import numpy as np
-from mpmath import mp, mpf
 
 from veilboost.domain import Domain
 from veilboost.errors import SettingError
 from veilboost.mechanisms.mechanism import TableMechanism, table_size
-from veilboost.mechanisms.table import FRACTION_BITS, ONE, Ideal, fixed
+from veilboost.mechanisms.table import DIGITS, FRACTION_BITS, ONE, Ideal, fixed
 from veilboost.privacy import DistanceLDP, GapLDP
+from veilboost.privacy.rounding import precise
 from veilboost.settings import fix, positive, whole
 
 
@@ -80,9 +81,9 @@ class TightMap(TableMechanism):
         return cls(epsilon=budget if budget <= exact else math.nextafter(budget, 0), size=domain.size)
 
     def _ideal(self) -> Ideal:
-        with mp.workprec(FRACTION_BITS + 32):
-            decay = [mp.exp(-mpf(gap)) for gap in self.promised_gaps()]
-            share = [1 / (1 + a) for a in [mpf(0), *decay, mpf(0)]]
+        with precise(DIGITS):
+            decay = [(-Decimal(gap)).exp() for gap in self.promised_gaps()]
+            share = [1 / (1 + a) for a in [Decimal(0), *decay, Decimal(0)]]
             edge = [fixed(left + right - 1) for left, right in pairwise(share)]
             across = np.array([fixed(a) for a in decay], dtype=object)
         ideal: Ideal = np.zeros((self.size, self.size), dtype=object)
