@@ -15,6 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from veilboost import randomness
+from veilboost.domain import Domain
 from veilboost.errors import DataError, SettingError, UsageError
 from veilboost.randomness import Bits, FreshBits, PermanentBits, ReplayableBits, Tape
 
@@ -28,7 +29,13 @@ LOOSE: Any = PermanentBits  # for calls that break the hints on purpose
 
 
 def permanent(row_keys: Any, **changes: Any) -> PermanentBits:
-    given: dict[str, Any] = {"secret": SECRET, "source": "clinic/age", "version": 3, "row_keys": row_keys}
+    given: dict[str, Any] = {
+        "domain": None,
+        "secret": SECRET,
+        "source": "clinic/age",
+        "version": 3,
+        "row_keys": row_keys,
+    }
     return PermanentBits(**(given | changes))
 
 
@@ -184,12 +191,37 @@ def test_bits_do_not_depend_on_the_step(bits: Bits, per_value: int) -> None:
 
 @pytest.mark.parametrize(
     "changes",
-    [{"source": "clinic/agf"}, {"source": ""}, {"version": 4}, {"version": 0}, {"secret": bytes(32)}],
+    [
+        {"source": "clinic/agf"},
+        {"domain": Domain.integers(1, 9)},
+        {"version": 4},
+        {"version": 0},
+        {"secret": bytes(32)},
+    ],
     ids=str,
 )
 def test_permanent_bits_change_with_their_key(changes: dict[str, Any]) -> None:
-    before, after = words(permanent(EXTREMES), EXTREMES), words(permanent(EXTREMES, **changes), EXTREMES)
+    codes = [1 + code % 9 for code in EXTREMES]
+    before, after = words(permanent(EXTREMES), codes), words(permanent(EXTREMES, **changes), codes)
     assert not {half for row in before for half in row} & {half for row in after for half in row}
+
+
+def test_permanent_bits_never_serve_two_sets_of_bounds() -> None:
+    near, far = Domain.numbers(0, 100, size=9), Domain.numbers(0, 110, size=9)
+    halves = [
+        {half for row in words(permanent(EXTREMES, domain=domain), [1] * 9) for half in row} for domain in (near, far)
+    ]
+    assert not halves[0] & halves[1]
+    with pytest.raises(DataError, match=r"^column 'clinic/age' must have codes up to 9, as its domain; found 10$"):
+        permanent([1], domain=near).tape(np.array([10]), DIGEST)
+    with pytest.raises(SettingError, match="domain must be the column's Domain"):
+        permanent([1], domain=9)
+
+
+@pytest.mark.parametrize("keys", [[4, 9, 4], np.zeros(3, np.int64), ["a", "b", "a"], [b"", b""]], ids=str)
+def test_repeated_row_keys_are_refused(keys: Any) -> None:
+    with pytest.raises(DataError, match=r"^column 'row keys' must be distinct; found \d repeated$"):
+        permanent(keys)
 
 
 def test_permanent_bits_change_with_table_row_code_and_counter() -> None:
@@ -326,7 +358,7 @@ def test_no_repr_shows_a_secret() -> None:
     bits = permanent(["private row key"])
     tape = bits.tape(np.array([1]), DIGEST)
     with pytest.raises(SettingError) as caught:
-        LOOSE(secret=SECRET[:31], source="a", version=1, row_keys=[1])
+        LOOSE(secret=SECRET[:31], source="a", version=1, row_keys=[1], domain=None)
     shown = f"{bits!r} {bits!s} {tape!r} {ReplayableBits(seed=1).tape(np.array([1]), b'')!r} {caught.value}"
     assert not any(text in shown for text in (repr(SECRET)[2:20], SECRET.hex()[:16], "private row key"))
     assert repr(bits) == "PermanentBits(source='clinic/age', version=3, rows=1)"

@@ -9,7 +9,7 @@ R = TypeVar("R")
 
 
 def compiled(function: Callable[P, R]) -> Callable[P, R]:
-    """Return ``function``, compiled by numba when it is first called and kept on disk from then on.
+    """Return ``function``, compiled by numba when it is first called, and kept on disk where possible.
 
     numba takes half a second to import, so nothing imports it before a number is asked for. The compiled
     code releases the interpreter's lock.
@@ -22,7 +22,10 @@ def compiled(function: Callable[P, R]) -> Callable[P, R]:
     def machine_code() -> Callable[P, R]:
         from numba import njit
 
-        kernel: Callable[P, R] = njit(nogil=True, cache=_kept(function))(function)
+        try:
+            kernel: Callable[P, R] = njit(nogil=True, cache=True)(function)
+        except RuntimeError:  # nowhere to keep it: a folder that is read-only, or no file at all
+            kernel = njit(nogil=True)(function)
         return kernel
 
     @functools.wraps(function)
@@ -30,7 +33,3 @@ def compiled(function: Callable[P, R]) -> Callable[P, R]:
         return machine_code()(*args, **kwargs)
 
     return call
-
-
-def _kept(function: Callable[P, R]) -> bool:
-    return "<" not in function.__qualname__

@@ -19,6 +19,7 @@ from cryptography.hazmat.primitives.ciphers import Cipher, CipherContext, algori
 from numpy.typing import NDArray
 
 from veilboost.compiled import compiled
+from veilboost.domain import Domain
 from veilboost.errors import DataError, SettingError
 from veilboost.settings import whole
 
@@ -94,7 +95,7 @@ class ReplayableBits(Bits):
         return f"ReplayableBits(seed={self.seed})  # INSECURE, for simulations"
 
     def tape(self, codes: NDArray[Any], digest: bytes) -> Tape:
-        return _Keystream(self._key, call=next(self._calls))
+        return _Keystream(self._key, call=whole("draws from one seed", next(self._calls), 0, 2**31 - 1))
 
 
 class PermanentBits(Bits):
@@ -102,27 +103,30 @@ class PermanentBits(Bits):
 
     The bits of one value are AES-256 in CBC-MAC over (row key with its length in front, code, counter), a
     pseudorandom function because no such message is the beginning of another. The AES key is derived from
-    ``secret`` for the column's source, the key's version and the digest of the whole mechanism, so that the
-    same bits never serve two tables: under two tables one word betrays far more than the budgets of both.
+    ``secret`` for the column's source, the key's version, the ``domain`` of its codes and the digest of the whole
+    mechanism, so that the same bits never serve two tables or two sets of bounds: used twice, one word betrays far
+    more than the budgets of both. Leave ``domain`` out only where codes are the values themselves.
 
     What it does not give: it is computational, a changed value shows *that* it changed, and whoever learns
     ``secret`` unmasks every past release.
 
-    >>> bits = PermanentBits(secret=bytes(32), source="clinic/age", version=1, row_keys=np.array([4, 9]))
-    >>> again = PermanentBits(secret=bytes(32), source="clinic/age", version=1, row_keys=np.array([9, 4]))
+    >>> bits = PermanentBits(secret=bytes(32), source="clinic/age", version=1, row_keys=np.array([4, 9]), domain=None)
+    >>> again = PermanentBits(secret=bytes(32), source="clinic/age", version=1, row_keys=np.array([9, 4]), domain=None)
     >>> _, first = next(bits.tape(np.array([1, 2]), b"table").batches(0, 2, 2, 1))
     >>> _, swapped = next(again.tape(np.array([2, 1]), b"table").batches(0, 2, 2, 1))
     >>> bool((first == swapped[::-1]).all())
     True
     """
 
-    def __init__(self, *, secret: bytes, source: str, version: int, row_keys: RowKeys) -> None:
+    def __init__(self, *, secret: bytes, source: str, version: int, row_keys: RowKeys, domain: Domain | None) -> None:
         if not isinstance(secret, bytes) or len(secret) != KEY_BYTES:
             held = f"{len(secret)} bytes" if isinstance(secret, bytes) else type(secret).__name__
             raise SettingError("secret", f"must be {KEY_BYTES} bytes", held)
-        if not isinstance(source, str) or not source.isprintable():
+        if not isinstance(source, str) or not source or not source.isprintable():
             raise SettingError("source", "must be printable text", source)
-        self.source = source
+        if not isinstance(domain, Domain | None):
+            raise SettingError("domain", "must be the column's Domain", domain)
+        self.source, self.domain = source, domain
         self.version = whole("version", version, 0, 2**32 - 1)
         self._secret = secret
         self._messages = _row_messages(row_keys)
@@ -134,8 +138,11 @@ class PermanentBits(Bits):
         if len(codes) != len(self._messages):
             rule = f"must have one code for each of the {len(self._messages)} row keys"
             raise DataError(self.source, rule, f"{len(codes)} codes")
+        if self.domain is not None and len(codes) and int(codes.max()) > self.domain.size:
+            raise DataError(self.source, f"must have codes up to {self.domain.size}, as its domain", int(codes.max()))
         version = self.version.to_bytes(4, "little")
         context = b"veilboost permanent 1" + _framed(self.source.encode()) + version + _framed(digest)
+        context += b"" if self.domain is None else _framed(self.domain.digest())
         key = hmac.digest(self._secret, context, "sha256")
         return _Permanent(key, self._messages.chained(key), codes)
 
@@ -255,7 +262,8 @@ def _row_messages(row_keys: RowKeys) -> _Messages:
     keys = list(row_keys)
     for kind, prefix in ((str, 2), (bytes, 3)):
         if keys and all(isinstance(key, kind) for key in keys):
-            raw = [key.encode() if isinstance(key, str) else bytes(key) for key in keys]
+            _refuse_repeated(len(keys) - len(set(keys)))
+            raw = [key.encode("utf-8", "surrogatepass") if isinstance(key, str) else bytes(key) for key in keys]
             return _text_messages(raw, prefix)
     if all(isinstance(key, int | np.integer) and not isinstance(key, bool) for key in keys):
         return _integer_messages(np.array(keys, dtype=object))
@@ -267,7 +275,15 @@ def _integer_messages(keys: NDArray[Any]) -> _Messages:
     if len(keys) and not -(2**63) <= int(keys.min()) <= int(keys.max()) < 2**63:
         raise DataError("row keys", "must fit 64 bits with a sign", f"{keys.min()} to {keys.max()}")
     tails = keys.astype(np.int64).view(np.uint64)[:, None]
+    ordered = np.sort(tails[:, 0])
+    _refuse_repeated(int(np.count_nonzero(ordered[1:] == ordered[:-1])))
     return _Messages(np.empty((len(keys), 0, 2), np.uint64), np.zeros(len(keys), np.int64), tails)
+
+
+def _refuse_repeated(count: int) -> None:
+    """Refuse row keys that occur twice: equal codes of two rows would leave with equal noise."""
+    if count:
+        raise DataError("row keys", "must be distinct", f"{count} repeated")
 
 
 def _text_messages(keys: list[bytes], kind: int) -> _Messages:

@@ -14,7 +14,7 @@ MISTAKES = [
     ("nonsense", ["nonsense"], "nonsense"),
     ("unknown option", ["certify", "--epsilonn", "1"], "--epsilonn"),
     ("no mechanism", ["certify", "--epsilon", "1", "--size", "10"], "--mechanism"),
-    ("unknown mechanism", [*CERTIFY, "laplacian", "--epsilon", "1", "--size", "10"], "must be one of global"),
+    ("unknown mechanism", [*CERTIFY, "laplacian", "--epsilon", "1", "--size", "10"], "with a table: global"),
     ("a mechanism without a table", [*CERTIFY, "clamped-laplace", "--epsilon", "1", "--size", "10"], "with a table"),
     ("no epsilon", [*CERTIFY, "global", "--size", "10"], "epsilon must be given"),
     ("no size", [*CERTIFY, "global", "--epsilon", "1"], "size must be given"),
@@ -55,7 +55,8 @@ MISTAKES = [
     ("too few repeats", ["bench", "sampling", "--repeats", "2"], "repeats must be a whole number from 5"),
     ("too few values", ["bench", "sampling", "--values", "10"], "values must be a whole number from 100000"),
     ("demo epsilon", ["demo", "--epsilon", "-2"], "epsilon must be a finite number above 0"),
-    ("demo into a file", ["demo", "--out", "taken"], "taken"),
+    ("demo into a file", ["demo", "--out", "taken"], "out must be a folder"),
+    ("an unknown mechanism to audit", ["audit", "table", "-m", "x", "-e", "1", "-s", "9"], "must be one of global"),
 ]
 
 

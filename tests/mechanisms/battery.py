@@ -55,7 +55,7 @@ def gap_lists(count: int, epsilon: float) -> list[tuple[float, ...]]:
 
 def permanent(count: int, first: int = 0) -> PermanentBits:
     keys = np.arange(first, first + count)
-    return PermanentBits(secret=bytes(range(32)), source="test/column", version=1, row_keys=keys)
+    return PermanentBits(secret=bytes(range(32)), source="test/column", version=1, row_keys=keys, domain=None)
 
 
 def row_sums(weights: NDArray[np.uint64]) -> list[int]:

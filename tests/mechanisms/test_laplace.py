@@ -237,7 +237,7 @@ def test_every_code_takes_the_same_number_of_halves(name: str, monkeypatch: pyte
         seen.append(tape.per_value)
         return tape
 
-    monkeypatch.setattr("veilboost.mechanisms.laplace_mechanism.Tapes.step", watched)
+    monkeypatch.setattr("veilboost.mechanisms.mechanism.Tapes.step", watched)
     for code in range(1, 11):
         example(name).draw([code] * 50, threads=1)
     steps = 2 if name == "adj-laplace" else 1

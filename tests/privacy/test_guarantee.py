@@ -1,10 +1,13 @@
 """What guarantees promise, refuse and say."""
 
 import math
+import re
 from fractions import Fraction
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from veilboost.errors import SettingError
 from veilboost.privacy import (
@@ -51,6 +54,29 @@ def test_a_pair_pays_for_the_borders_between_its_codes() -> None:
     assert [released.pair_loss(*pair) for pair in ((1, 4), (4, 5), (5, 6))] == [0.75, math.inf, 0.25]
     assert released.loss(1) == math.inf
     assert "none across them" in str(released)
+
+
+def test_in_a_row_each_column_crosses_its_own_borders() -> None:
+    for near, between in ((0.001, 0.1), (0.1, 0.001)):
+        column = PartitionLDP(between, near, 4)
+        row = PartitionLDP(between, near, 4, neighbours=Neighbours.ONE_ROW)
+        for t in range(1, 20):
+            assert row.loss(t) >= max(column.pair_loss(x, x + t) for x in range(1, 9))
+            assert row.loss(t) <= row.loss(t + 1)
+    assert "ceil(t/4)" in str(row)
+
+
+@given(st.floats(0.01, 2), st.floats(0.01, 2), st.integers(1, 6), st.integers(1, 30), st.integers(1, 30))
+def test_the_sentence_about_partitions_says_what_a_pair_may_lose(
+    between: float, near: float, theta: int, x: int, y: int
+) -> None:
+    promise = PartitionLDP(between, near, theta)
+    formula = re.search(r"exp\((b \* .*)\) times", str(promise))
+    assert formula
+    t, b = abs(x - y), abs((x - 1) // theta - (y - 1) // theta)
+    said = eval(formula.group(1), {"b": b, "t": t, "min": min})
+    assert promise.pair_loss(x, y) == pytest.approx(said, rel=2e-5)
+    assert promise.pair_loss(x, y) <= said * (1 + 1e-12)
 
 
 def test_equal_gaps_are_the_distance_definition() -> None:

@@ -76,7 +76,7 @@ def bits(source: str, code: int) -> Bits:
     if source == "replayable":
         return ReplayableBits(seed=int(np.random.default_rng().integers(2**63)))
     secret = np.random.default_rng().bytes(32)
-    return PermanentBits(secret=secret, source=f"column {code}", version=1, row_keys=np.arange(DRAWS))
+    return PermanentBits(secret=secret, source=f"column {code}", version=1, row_keys=np.arange(DRAWS), domain=None)
 
 
 @pytest.mark.parametrize("source", ["fresh", "permanent", "replayable"])

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,6 +13,7 @@ from veilboost.audits.distinguish import Evidence, tell_apart
 from veilboost.audits.sample import Sample, split
 from veilboost.errors import SettingError
 from veilboost.privacy import ApproximateDP, Definition
+from veilboost.privacy.rounding import shown
 from veilboost.randomness import Bits
 from veilboost.settings import whole
 
@@ -28,6 +29,7 @@ _LINES = 6
 _WIDTH = 60
 
 
+@runtime_checkable
 class Audited(Protocol):
     """What an audit asks of a mechanism; it calls ``draw`` and reads what is claimed, nothing else.
 
@@ -68,8 +70,7 @@ class Finding:
     def values(self) -> dict[str, object]:
         """Return the finding as plain values."""
         losses = {"loss_at_least": self.epsilon_lower, "claimed": self.claimed, "computed": self.computed}
-        plain = {name: "inf" if math.isinf(loss) else loss for name, loss in losses.items()}
-        return {"likelier": self.evidence.likelier, "rarer": self.evidence.rarer, **plain, "refuted": self.refuted}
+        return {"likelier": self.evidence.likelier, "rarer": self.evidence.rarer, **losses, "refuted": self.refuted}
 
 
 @dataclass(frozen=True)
@@ -104,7 +105,7 @@ class TableAudit:
         return self.loss_refuted or self.agreement_refuted
 
     def values(self) -> dict[str, object]:
-        """Return the audit as plain values; an infinite loss is the text "inf"."""
+        """Return the audit as plain values."""
         return {
             "mechanism": self.mechanism,
             "samples": self.samples,
@@ -155,7 +156,9 @@ def audit_table(
     (False, True)
     """
     whole("samples", samples, _FEWEST_SAMPLES, _MOST_SAMPLES)
-    if not 0 < level < 0.5:
+    if not isinstance(mechanism, Audited):
+        raise SettingError("mechanism", "must be a mechanism, with a definition and a draw", mechanism)
+    if not (isinstance(level, float) and 0 < level < 0.5):
         raise SettingError("level", "must be a number between 0 and 0.5", level)
     claimed, computed = _claims(mechanism)
     chosen = _default_pairs(mechanism) if pairs is None else _checked(pairs, _last_code(mechanism))
@@ -186,6 +189,8 @@ def _last_code(mechanism: Audited) -> int:
 def _checked(pairs: Pairs, last: int) -> Pairs:
     if not pairs:
         raise SettingError("pairs", "must name at least one pair", pairs)
+    if not all(isinstance(pair, Sequence) and len(pair) == 2 for pair in pairs):
+        raise SettingError("pairs", "must each be two codes", pairs)
     checked = [(whole("pairs", x, 1, last), whole("pairs", y, 1, last)) for x, y in pairs]
     for pair in checked:
         if pair[0] == pair[1]:
@@ -224,7 +229,8 @@ def _worst_first(findings: Sequence[Finding]) -> list[Finding]:
 def _line(finding: Finding) -> str:
     pair = f"{finding.evidence.likelier} against {finding.evidence.rarer}"
     mark = "  REFUTED" if finding.refuted else ""
-    return f"{pair:<32}{finding.epsilon_lower:>13.4g}{finding.claimed:>12.4g}{finding.computed:>12.4g}{mark}"
+    lower = f"{math.floor(finding.epsilon_lower * 1e4) / 1e4:.4f}"
+    return f"{pair:<32}{lower:>13}{shown(finding.claimed, 5):>12}{shown(finding.computed, 5):>12}{mark}"
 
 
 def _agreement_line(found: Agreement | None) -> str:

@@ -83,7 +83,7 @@ def _cases(count: int) -> list[tuple[Head, Callable[[], object]]]:
     cases = []
     for mechanism, name, epsilon in _mechanisms():
         codes = np.random.default_rng().integers(1, mechanism.size + 1, count).astype(np.uint8)
-        permanent = PermanentBits(secret=os.urandom(32), source="benchmark", version=1, row_keys=row_keys)
+        permanent = PermanentBits(secret=os.urandom(32), source="benchmark", version=1, row_keys=row_keys, domain=None)
         for bits, label in ((FreshBits(), "fresh"), (permanent, "permanent")):
             for threads in (1, 2) if name == "tight" and mechanism.size == 100 else (1,):
                 work = _draw(mechanism, codes, bits, threads)

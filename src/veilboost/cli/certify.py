@@ -1,10 +1,10 @@
 """`veilboost certify`: what a mechanism's nominal epsilon really buys."""
 
-from veilboost.cli.mechanism_options import Alpha, Epsilon, Gaps, Json, MechanismName, Size, Theta, settings
+from veilboost.cli.mechanism_options import Alpha, Epsilon, Gaps, Json, Size, TableName, Theta, settings
 
 
 def certify(
-    mechanism: MechanismName,
+    mechanism: TableName,
     epsilon: Epsilon = None,
     size: Size = None,
     theta: Theta = None,

@@ -54,14 +54,19 @@ def _run() -> int:
         return _fail(str(error), 2)
     except VeilboostError as error:
         return _fail(f"a check of our own failed, nothing was released: {error}", 3)
+    except BrokenPipeError:
+        return _closed_pipe()
     except OSError as error:
-        return _closed_pipe() if isinstance(error, BrokenPipeError) else _fail(str(error), 2)
+        return _fail(f"{error.strerror}: {error.filename}" if error.filename else str(error), 2)
     except (KeyboardInterrupt, typer.Abort):
         return _fail("interrupted", 130)
     return code if isinstance(code, int) else 0
 
 
 def _fail(message: str, code: int) -> int:
+    """Say in one line why the program ends; where a command was missing, its help has said so already."""
+    if not message:
+        return code
     print("veilboost: " + " ".join(message.split()), file=sys.stderr)  # noqa: T201
     return code
 

@@ -7,9 +7,13 @@ import typer
 from veilboost.errors import SettingError
 from veilboost.settings import MechanismSettings
 
-TABLES = "global|adj|local|tight|grr"
+_TABLES = "global|adj|local|tight|grr"
+_LARGE = "bounded-laplace|clamped-laplace|adj-laplace|local-laplace|discrete-laplace"
 
-MechanismName = Annotated[str, typer.Option("--mechanism", "-m", metavar=TABLES, help="Which mechanism.")]
+TableName = Annotated[str, typer.Option("--mechanism", "-m", metavar=_TABLES, help="Which mechanism.")]
+MechanismName = Annotated[
+    str, typer.Option("--mechanism", "-m", metavar="NAME", help=f"Which mechanism: {_TABLES}, or {_LARGE}.")
+]
 Epsilon = Annotated[float | None, typer.Option("--epsilon", "-e", help="Nominal budget between neighbouring codes.")]
 Size = Annotated[int | None, typer.Option("--size", "-s", help="Number of codes.")]
 Theta = Annotated[int | None, typer.Option("--theta", help="Codes in a partition (adj, local).")]

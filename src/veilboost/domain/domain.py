@@ -50,9 +50,11 @@ class Coded:
     clipped_low: int
     clipped_high: int
     missing: int
+    public: bool
+    """Whether bounds and categories are public input; codes under bounds taken from the data are not private."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Domain:
     """The public codes of one column; make it with one of the constructors below.
 
@@ -67,7 +69,7 @@ class Domain:
 
     >>> ages = Domain.numbers(0, 100, size=11, column="age")
     >>> ages.encode([0, 0.1, 10, 99, 130])
-    Coded(codes=array([ 1,  2,  2, 11, 11], dtype=uint8), clipped_low=0, clipped_high=1, missing=0)
+    Coded(codes=array([ 1,  2,  2, 11, 11], dtype=uint8), clipped_low=0, clipped_high=1, missing=0, public=True)
     >>> ages.encode([31, None])
     Traceback (most recent call last):
     veilboost.errors.DataError: column 'age' must not hold missing values; found one at row 1
@@ -258,7 +260,7 @@ class Domain:
             units = read_units(self.kind, array, gaps, self.column)
             low, high = self._rule.outside(units)
             codes[~gaps] = self._rule.codes(units)
-        return Coded(codes, low, high, int(np.count_nonzero(gaps)))
+        return Coded(codes, low, high, int(np.count_nonzero(gaps)), self.public)
 
     def decode(self, codes: Values) -> NDArray[Any]:
         """Return the largest raw value of each code (its border; the upper bound for the last value code).
@@ -287,6 +289,9 @@ class Domain:
     def _refuse_unordered(self) -> None:
         if not self.order:
             raise SettingError("categories", "must be ordered to have borders", self.describe())
+
+    def __repr__(self) -> str:
+        return f"Domain({self.column}: {self.describe()})"
 
     def describe(self) -> str:
         """Say in one line what the codes stand for.

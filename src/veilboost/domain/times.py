@@ -83,8 +83,11 @@ ZONED = Timestamps(
 
 def _ticks(array: Array, unit: str) -> Array:
     """Return datetime64 values as whole days or microseconds; a value that is not whole does not fit."""
-    if np.datetime_data(array.dtype)[0] in ("Y", "M"):
+    if np.datetime_data(array.dtype)[0] in ("Y", "M", "generic"):
         raise MisfitError
-    ticks = array.astype(f"M8[{unit}]")
+    try:
+        ticks = array.astype(f"M8[{unit}]")
+    except OverflowError as error:
+        raise MisfitError from error
     fit_all(ticks.astype(array.dtype) == array)  # false too where the conversion overflows
     return ticks.astype(np.int64)

@@ -3,14 +3,14 @@
 from veilboost.mechanisms.adj_laplace import AdjLaplace
 from veilboost.mechanisms.adj_map import AdjMap
 from veilboost.mechanisms.bounded_laplace import BoundedLaplace
-from veilboost.mechanisms.catalogue import MECHANISMS, TABLE_MECHANISMS, Mechanism, from_settings, table_from_settings
+from veilboost.mechanisms.catalogue import MECHANISMS, TABLE_MECHANISMS, from_settings, table_from_settings
 from veilboost.mechanisms.certificate import Certificate, certify
 from veilboost.mechanisms.clamped_laplace import ClampedLaplace
 from veilboost.mechanisms.discrete_laplace import DiscreteLaplace
 from veilboost.mechanisms.global_map import GlobalMap
 from veilboost.mechanisms.local_laplace import LocalLaplace
 from veilboost.mechanisms.local_map import LocalMap
-from veilboost.mechanisms.mechanism import TableMechanism
+from veilboost.mechanisms.mechanism import Mechanism, TableMechanism
 from veilboost.mechanisms.randomized_response import RandomizedResponse
 from veilboost.mechanisms.table import LARGEST_SIZE, Table
 from veilboost.mechanisms.tight_map import TightMap

@@ -6,10 +6,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from veilboost.errors import SettingError
 from veilboost.mechanisms.adj_map import budgets
 from veilboost.mechanisms.bounded_laplace import bounded
-from veilboost.mechanisms.laplace_mechanism import FiniteLaplaceMechanism, Tapes
+from veilboost.mechanisms.laplace_mechanism import SMALLEST_EPSILON, FiniteLaplaceMechanism
 from veilboost.mechanisms.local_laplace import partition
+from veilboost.mechanisms.mechanism import Tapes
 from veilboost.privacy import PartitionLDP
 from veilboost.settings import fix, positive, whole
 
@@ -35,6 +37,9 @@ class AdjLaplace(FiniteLaplaceMechanism):
         super().__post_init__()
         fix(self, "alpha", positive("alpha", self.alpha))
         fix(self, "theta", whole("theta", self.theta, 1, self.size))
+        for name in ("epsilon_near", "epsilon_partition"):
+            if getattr(self, name) < SMALLEST_EPSILON:
+                raise SettingError(name, f"must be at least {SMALLEST_EPSILON}", getattr(self, name))
 
     @property
     def epsilon_near(self) -> float:

@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from veilboost.mechanisms import _laplace
-from veilboost.mechanisms.laplace_mechanism import FiniteLaplaceMechanism, Tapes
+from veilboost.mechanisms.laplace_mechanism import FiniteLaplaceMechanism
+from veilboost.mechanisms.mechanism import Tapes
 from veilboost.privacy import DistanceLDP
 from veilboost.privacy.rounding import precise, up
 from veilboost.randomness import Tape

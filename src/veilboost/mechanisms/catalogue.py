@@ -1,7 +1,7 @@
 """Every mechanism by its short name, and how settings turn into one."""
 
 from dataclasses import MISSING, fields
-from typing import Any
+from typing import Any, cast
 
 from veilboost.errors import SettingError
 from veilboost.mechanisms.adj_laplace import AdjLaplace
@@ -10,15 +10,12 @@ from veilboost.mechanisms.bounded_laplace import BoundedLaplace
 from veilboost.mechanisms.clamped_laplace import ClampedLaplace
 from veilboost.mechanisms.discrete_laplace import DiscreteLaplace
 from veilboost.mechanisms.global_map import GlobalMap
-from veilboost.mechanisms.laplace_mechanism import LaplaceMechanism
 from veilboost.mechanisms.local_laplace import LocalLaplace
 from veilboost.mechanisms.local_map import LocalMap
-from veilboost.mechanisms.mechanism import TableMechanism
+from veilboost.mechanisms.mechanism import Mechanism, TableMechanism
 from veilboost.mechanisms.randomized_response import RandomizedResponse
 from veilboost.mechanisms.tight_map import TightMap
 from veilboost.settings import MechanismSettings
-
-Mechanism = TableMechanism | LaplaceMechanism
 
 TABLE_MECHANISMS: dict[str, type[TableMechanism]] = {
     "global": GlobalMap,
@@ -56,17 +53,13 @@ def from_settings(settings: MechanismSettings) -> Mechanism:
     for key, field in taken.items():
         if key not in given and field.default is MISSING:
             raise SettingError(key, f"must be given for {name!r}", None)
-    made: Mechanism = MECHANISMS[name](**_plain(given))
+    kind: Any = MECHANISMS[name]
+    made: Mechanism = kind(**given)
     return made
 
 
 def table_from_settings(settings: MechanismSettings) -> TableMechanism:
     """Return the table mechanism that ``settings`` describe, or say which mechanisms have a table."""
-    made = from_settings(settings)
-    if not isinstance(made, TableMechanism):
+    if settings.mechanism not in TABLE_MECHANISMS:
         raise SettingError("mechanism", f"must be one with a table: {', '.join(TABLE_MECHANISMS)}", settings.mechanism)
-    return made
-
-
-def _plain(given: dict[str, Any]) -> dict[str, Any]:
-    return {key: tuple(value) if isinstance(value, list) else value for key, value in given.items()}
+    return cast("TableMechanism", from_settings(settings))

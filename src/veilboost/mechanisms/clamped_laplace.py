@@ -7,7 +7,8 @@ from typing import Any
 from numpy.typing import NDArray
 
 from veilboost.mechanisms.discrete_laplace import clamped
-from veilboost.mechanisms.laplace_mechanism import FiniteLaplaceMechanism, Tapes
+from veilboost.mechanisms.laplace_mechanism import FiniteLaplaceMechanism
+from veilboost.mechanisms.mechanism import Tapes
 from veilboost.privacy import DistanceLDP
 from veilboost.privacy.rounding import up
 from veilboost.settings import whole

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from veilboost.mechanisms import _laplace
-from veilboost.mechanisms.laplace_mechanism import LaplaceMechanism, Tapes
-from veilboost.mechanisms.mechanism import whole_numbers
+from veilboost.mechanisms.laplace_mechanism import LaplaceMechanism
+from veilboost.mechanisms.mechanism import Tapes, whole_numbers
 from veilboost.privacy import DistanceLDP
 from veilboost.privacy.rounding import up
 from veilboost.settings import whole

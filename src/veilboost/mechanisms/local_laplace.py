@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from veilboost.mechanisms.bounded_laplace import BoundedLaplace, bounded
-from veilboost.mechanisms.laplace_mechanism import FiniteLaplaceMechanism, Tapes
+from veilboost.mechanisms.laplace_mechanism import FiniteLaplaceMechanism
+from veilboost.mechanisms.mechanism import Tapes
 from veilboost.privacy import PartitionLDP
 from veilboost.settings import fix, whole
 

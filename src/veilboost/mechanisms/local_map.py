@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from veilboost.mechanisms.global_map import exponential
 from veilboost.mechanisms.mechanism import TableMechanism, table_size
 from veilboost.mechanisms.table import Ideal
-from veilboost.privacy import GapLDP, local_bound
+from veilboost.privacy import PartitionLDP, local_bound
 from veilboost.settings import fix, positive, whole
 
 
@@ -50,8 +50,8 @@ class LocalMap(TableMechanism):
         return self.epsilon
 
     @property
-    def definition(self) -> GapLDP:
-        return GapLDP(tuple(self.promised_gaps()))
+    def definition(self) -> PartitionLDP:
+        return PartitionLDP(math.inf, self.epsilon, self.theta)
 
     def order_preserving_bound(self) -> NDArray[np.float64]:
         return local_bound(self.epsilon, theta=self.theta, size=self.size)

@@ -1,27 +1,92 @@
-"""What every mechanism over a finite domain offers: draw, profile, probabilities, guarantee."""
+"""What every mechanism offers, and what those add that draw from a table."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from veilboost import privacy
+from veilboost.domain import Domain
 from veilboost.errors import DataError, SettingError
 from veilboost.mechanisms import table as tables
 from veilboost.mechanisms._alias import draw
-from veilboost.privacy import Definition, Guarantee, Profile
-from veilboost.randomness import Bits, FreshBits
+from veilboost.privacy import Definition, Guarantee, Profile, probabilities
+from veilboost.randomness import Bits, FreshBits, Tape
 from veilboost.settings import fix, whole
 
 HONEST = "the partner computes and sends what the protocol says"
 INDEPENDENT = "the bits are uniform and independent: AES-256 is a pseudorandom function"
 
 
+@dataclass(frozen=True)
+class Tapes:
+    """The tapes of one draw, one for each of its steps."""
+
+    bits: Bits
+    codes: NDArray[Any]
+    digest: bytes
+
+    def step(self, name: str) -> Tape:
+        """Return the tape of the step ``name``."""
+        return self.bits.tape(self.codes, self.digest + name.encode())
+
+
+@dataclass(frozen=True)
+class Mechanism(ABC):
+    """A randomised map from a code to a code that may leave."""
+
+    keeps_order: ClassVar[bool] = True
+    """Whether it reads its codes as ordered; one that does cannot serve unordered categories."""
+
+    @property
+    @abstractmethod
+    def definition(self) -> Definition:
+        """The definition of privacy that the mechanism states, with its parameters."""
+
+    @property
+    @abstractmethod
+    def digest(self) -> bytes:
+        """The identity of the distribution that is sampled."""
+
+    @abstractmethod
+    def _checked(self, codes: ArrayLike) -> NDArray[Any]:
+        """Return ``codes`` in the type that is drawn, or refuse them."""
+
+    @abstractmethod
+    def _noisy(self, codes: NDArray[Any], tapes: Tapes, threads: int | None) -> NDArray[Any]:
+        """Return one noisy code for each of the checked ``codes``."""
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """What is promised, for whom, against whom, and on what assumptions."""
+        return Guarantee(
+            definition=self.definition,
+            protects="the partner's value of this column",
+            against="whoever receives the drawn codes, and everyone after that",
+            assumptions=(HONEST, INDEPENDENT),
+        )
+
+    def draw(self, codes: ArrayLike, *, bits: Bits | None = None, threads: int | None = None) -> NDArray[Any]:
+        """Return one noisy code for each of ``codes``, drawn with ``bits`` (fresh ones unless given)."""
+        source = FreshBits() if bits is None else bits
+        if not isinstance(source, Bits):
+            raise SettingError("bits", "must be a source of random bits, as FreshBits()", bits)
+        checked = self._checked(codes)
+        return self._noisy(checked, Tapes(source, checked, self.digest), threads)
+
+    def fit(self, domain: Domain) -> None:
+        """Refuse a ``domain`` that the mechanism does not serve: another size, or codes without an order."""
+        size = getattr(self, "size", None)
+        if size is not None and size != domain.size:
+            raise SettingError("size", f"must be that of the domain, {domain.size}", size)
+        if self.keeps_order and not domain.order:
+            raise SettingError("domain", "must be ordered, or be desensitised by RandomizedResponse", domain.describe())
+
+
 @dataclass(frozen=True, kw_only=True)
-class TableMechanism(ABC):
+class TableMechanism(Mechanism):
     """A mechanism that draws from exact integer weights, one row for each input code.
 
     Subclasses say what the ideal probabilities are, which losses between neighbouring codes they promise, and
@@ -44,11 +109,6 @@ class TableMechanism(ABC):
         """Return the promised loss between each code and the next."""
 
     @property
-    @abstractmethod
-    def definition(self) -> Definition:
-        """The definition of privacy that the mechanism states, with its parameters."""
-
-    @property
     def nominal_epsilon(self) -> float:
         """The ε that was asked for; where each gap has its own, the largest."""
         return max(self.promised_gaps())
@@ -58,32 +118,22 @@ class TableMechanism(ABC):
         return None
 
     @property
-    def guarantee(self) -> Guarantee:
-        """What is promised, for whom, against whom, and on what assumptions."""
-        return Guarantee(
-            definition=self.definition,
-            protects="the partner's value of this column",
-            against="whoever receives the drawn codes, and everyone after that",
-            assumptions=(HONEST, INDEPENDENT),
-        )
-
-    @property
     def digest(self) -> bytes:
-        """The identity of the table that is sampled."""
         return self.table.digest
 
-    def draw(self, codes: ArrayLike, *, bits: Bits | None = None, threads: int | None = None) -> NDArray[Any]:
-        """Return one noisy code for each of ``codes``, drawn with ``bits`` (fresh ones unless given)."""
-        checked = checked_codes(codes, self.size)
-        return draw(self.table.alias, checked, (bits or FreshBits()).tape(checked, self.digest), threads)
+    def _checked(self, codes: ArrayLike) -> NDArray[Any]:
+        return checked_codes(codes, self.size)
+
+    def _noisy(self, codes: NDArray[Any], tapes: Tapes, threads: int | None) -> NDArray[Any]:
+        return draw(self.table.alias, codes, tapes.step(""), threads)
 
     def profile(self) -> Profile:
         """Return the exact privacy loss, computed from the integers that are sampled and rounded up."""
-        return privacy.profile(self.table.weights)
+        return self.table.profile
 
     def probabilities(self) -> NDArray[np.float64]:
         """Return the probability of each output (columns) for each input (rows): row x-1 is input x."""
-        return privacy.probabilities(self.table.weights)
+        return probabilities(self.table.weights)
 
 
 def whole_numbers(codes: ArrayLike, low: int, high: int) -> NDArray[Any]:
@@ -97,10 +147,13 @@ def whole_numbers(codes: ArrayLike, low: int, high: int) -> NDArray[Any]:
         array = np.asarray(codes)
     except ValueError as error:
         raise DataError("codes", rule, "lists of different lengths") from error
-    if array.size == 0 and array.ndim == 1 and isinstance(codes, Sequence):
-        array = array.astype(np.int64)
+    if isinstance(codes, Sequence) and array.ndim == 1:
+        if any(isinstance(code, bool | np.bool_) for code in codes):
+            raise DataError("codes", rule, "truth values")
+        array = array if array.size else array.astype(np.int64)
     if array.ndim != 1 or array.dtype.kind not in "iu" or np.ma.isMaskedArray(codes):
-        raise DataError("codes", rule, f"{array.ndim} dimensions of {array.dtype}")
+        found = f"{array.ndim} dimensions" if array.ndim != 1 else f"values of type {array.dtype}"
+        raise DataError("codes", rule, found)
     if array.size and not low <= int(array.min()) <= int(array.max()) <= high:
         raise DataError("codes", f"must lie from {low} to {high}", f"{array.min()} to {array.max()}")
     return array
@@ -108,18 +161,7 @@ def whole_numbers(codes: ArrayLike, low: int, high: int) -> NDArray[Any]:
 
 def checked_codes(codes: ArrayLike, size: int) -> NDArray[Any]:
     """Return ``codes`` as the smallest unsigned type that holds ``size``, or refuse them."""
-    return whole_numbers(codes, 1, size).astype(code_type(size), copy=False)
-
-
-def code_type(size: int) -> type[np.unsignedinteger[Any]]:
-    """Return the smallest unsigned type that holds the codes 1 to ``size``.
-
-    >>> code_type(255).__name__, code_type(256).__name__
-    ('uint8', 'uint16')
-    """
-    if size <= np.iinfo(np.uint8).max:
-        return np.uint8
-    return np.uint16 if size <= np.iinfo(np.uint16).max else np.uint32
+    return whole_numbers(codes, 1, size).astype(np.min_scalar_type(size), copy=False)
 
 
 def table_size(size: object, instead: str) -> int:

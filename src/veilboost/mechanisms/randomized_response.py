@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +25,7 @@ class RandomizedResponse(TableMechanism):
     [0.475, 0.175, 0.175, 0.175]
     """
 
+    keeps_order: ClassVar[bool] = False
     epsilon: float
 
     def __post_init__(self) -> None:

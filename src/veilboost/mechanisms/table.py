@@ -3,7 +3,7 @@
 import hashlib
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from decimal import ROUND_CEILING, Decimal
 from functools import cached_property
 from typing import Any
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from veilboost.errors import GuaranteeError, SettingError
 from veilboost.mechanisms._alias import SAMPLER_VERSION, Alias, alias
-from veilboost.privacy import TOTAL, TOTAL_BITS
+from veilboost.privacy import TOTAL, TOTAL_BITS, Profile, profile
 from veilboost.privacy.rounding import precise
 
 Ideal = NDArray[Any]
@@ -30,7 +30,7 @@ _MOST_MOVED_BITS = 24  # at most 2^-24 of a row may go to the slack
 class Table:
     """Integer weights, row x-1 for input x, each row summing to ``TOTAL``; they alone decide what is drawn."""
 
-    weights: NDArray[np.uint64]
+    weights: NDArray[np.uint64] = field(repr=False)
     flat: bool
     """Whether some tail is too thin for the integers: its weights are level, and far pairs lose less than allowed."""
 
@@ -39,6 +39,11 @@ class Table:
         """The table's identity: sampler version, size and every weight."""
         head = f"veilboost table {SAMPLER_VERSION} {len(self.weights)} {TOTAL_BITS} ".encode()
         return hashlib.sha256(head + self.weights.astype("<u8").tobytes()).digest()
+
+    @cached_property
+    def profile(self) -> Profile:
+        """What the weights lose."""
+        return profile(self.weights)
 
     @cached_property
     def alias(self) -> Alias:

@@ -40,7 +40,7 @@ class TightMap(TableMechanism):
     gaps: Sequence[float] = ()
 
     def __post_init__(self) -> None:
-        if not isinstance(self.gaps, Sequence | np.ndarray):
+        if not isinstance(self.gaps, Sequence | np.ndarray) or np.ndim(self.gaps) != 1:
             raise SettingError("gaps", "must be a list of numbers", self.gaps)
         if (self.epsilon is None) == (len(self.gaps) == 0):
             raise SettingError("epsilon", "or gaps must be given, and not both", (self.epsilon, self.gaps))
@@ -59,8 +59,8 @@ class TightMap(TableMechanism):
         >>> TightMap.grouped([2, 3], inside=0.1, between=1.0).gaps
         (0.1, 1.0, 0.1, 0.1)
         """
-        if not lengths:
-            raise SettingError("lengths", "must name at least one group", lengths)
+        if not isinstance(lengths, Sequence | np.ndarray) or len(lengths) == 0:
+            raise SettingError("lengths", "must list at least one group", lengths)
         counts = [whole(f"lengths[{i}]", length, 1, 2**31) for i, length in enumerate(lengths)]
         table_size(sum(counts), "ClampedLaplace")
         inner, outer = positive("inside", inside), positive("between", between, infinite=True)
@@ -73,11 +73,12 @@ class TightMap(TableMechanism):
         A gap gets ``epsilon`` times the width w of one code. Two raw values that lie Δ apart can lie 1 + ⌊Δ/w⌋
         gaps apart, even when Δ < w: a pair of values may therefore lose up to one gap more than epsilon · Δ.
         """
-        width = domain.unit_width
-        if width is None:
-            raise SettingError("domain", "must have a raw unit", domain.describe())
-        exact = Fraction(positive("epsilon", epsilon)) * width
-        budget = float(exact)
+        if not isinstance(domain, Domain) or domain.unit_width is None:
+            raise SettingError("domain", "must be one with a raw unit", domain)
+        if not domain.public:
+            raise SettingError("domain", "must be public: its width shapes the mechanism", domain)
+        exact = Fraction(positive("epsilon", epsilon)) * domain.unit_width
+        budget = positive("epsilon for each code", exact)
         return cls(epsilon=budget if budget <= exact else math.nextafter(budget, 0), size=domain.size)
 
     def _ideal(self) -> Ideal:

@@ -1,8 +1,9 @@
 """Sequential composition: what several releases cost together, for one column and for the whole row.
 
 Releases of one value add up: dLDP budgets by Theorem B.1, partition budgets by Theorem B.2, pure and per-gap
-budgets by the same proof. Gap budgets over different domains, or next to distance budgets, are first read as what
-they imply: the distance budget of their largest gap. Whatever else does not add is refused.
+budgets by the same proof. All releases of one column are read in the same codes: it is for the caller to give those of
+one domain. Gap budgets over different sizes, or next to distance budgets, are first read as what they imply: the
+distance budget of their largest gap. Whatever else does not add is refused.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -46,8 +47,10 @@ def compose(releases: Mapping[str, Sequence[Definition | Guarantee]]) -> Composi
     Traceback (most recent call last):
     veilboost.errors.SettingError: releases must share one definition; got ['DistanceLDP', 'LDP']
     """
-    if not releases or not all(releases.values()):
-        raise SettingError("releases", "must name columns with one release or more each", dict(releases))
+    if not isinstance(releases, Mapping) or not releases:
+        raise SettingError("releases", "must name columns with their releases", releases)
+    if not all(isinstance(column, Sequence) and column for column in releases.values()):
+        raise SettingError("releases", "must list one release or more for each column", releases)
     known = {name: [_known(release) for release in column] for name, column in releases.items()}
     alike = iter(_alike([release for column in known.values() for release in column]))
     columns = [[next(alike) for _ in column] for column in known.values()]

@@ -7,7 +7,7 @@ from fractions import Fraction
 from itertools import pairwise
 
 from veilboost.errors import SettingError
-from veilboost.privacy.rounding import sum_up, up
+from veilboost.privacy.rounding import shown, sum_up, up
 from veilboost.settings import fix, positive, whole
 
 _LARGEST = 2**33
@@ -50,7 +50,7 @@ class LDP:
     def __str__(self) -> str:
         return (
             f"Pure local differential privacy: if {self.neighbours}, no output becomes more than "
-            f"exp({self.epsilon:g}) times as likely."
+            f"exp({shown(self.epsilon)}) times as likely."
         )
 
 
@@ -86,7 +86,7 @@ class DistanceLDP:
             return f"No bound: if {self.neighbours}, an output may show it with certainty."
         return (
             f"Distance-based local differential privacy: if {self.neighbours}, each value by at "
-            f"most t codes, no output becomes more than exp(t * {self.epsilon:g}) times as likely."
+            f"most t codes, no output becomes more than exp(t * {shown(self.epsilon)}) times as likely."
         )
 
 
@@ -95,7 +95,8 @@ class PartitionLDP:
     """Codes t apart and b borders between: at most ``b * epsilon_partition + min(t - b, theta - 1) * epsilon_near``.
 
     The definition is the paper's 4.4 with a smaller last term: once a partition is drawn, an input outside it
-    acts as the nearest code inside it. An infinite ``epsilon_partition`` promises nothing across partitions.
+    acts as the nearest code inside it. An infinite ``epsilon_partition`` promises nothing across partitions. Where
+    a whole row changes, its columns cross different borders: then ceil(t/theta) borders and min(t, theta - 1).
 
     >>> PartitionLDP(0.4, 0.1, 4).loss(5) == 2 * 0.4 + 3 * 0.1
     True
@@ -116,19 +117,23 @@ class PartitionLDP:
     def loss(self, distance: int) -> float:
         """Return the most that two codes ``distance`` apart may lose, rounded up."""
         fewest, rest = divmod(whole("distance", distance, 0, _LARGEST), self.theta)
-        return max(self._lost(fewest, distance), self._lost(fewest + (rest > 0), distance))
+        most = fewest + (rest > 0)
+        if self.neighbours is not Neighbours.ONE_VALUE:
+            return self._lost(most, distance)  # in a row some columns cross more borders, others stay inside
+        return max(self._lost(borders, distance - borders) for borders in (fewest, most))
 
     def pair_loss(self, x: int, y: int) -> float:
         """Return the most that the codes ``x`` and ``y`` may lose, rounded up; codes count from 1."""
         if self.neighbours is not Neighbours.ONE_VALUE:
             return self.loss(_apart(x, y))
         first, last = whole("x", x, 1, _LARGEST) - 1, whole("y", y, 1, _LARGEST) - 1
-        return self._lost(abs(first // self.theta - last // self.theta), _apart(x, y))
+        borders = abs(first // self.theta - last // self.theta)
+        return self._lost(borders, _apart(x, y) - borders)
 
-    def _lost(self, borders: int, distance: int) -> float:
+    def _lost(self, borders: int, inside: int) -> float:
         if borders and math.isinf(self.epsilon_partition):
             return math.inf
-        near = Fraction(self.epsilon_near) * min(distance - borders, self.theta - 1)
+        near = Fraction(self.epsilon_near) * min(inside, self.theta - 1)
         return up(near + (Fraction(self.epsilon_partition) * borders if borders else 0))
 
     def __str__(self) -> str:
@@ -136,13 +141,15 @@ class PartitionLDP:
             return (
                 f"Distance-based local differential privacy inside partitions of {self.theta} codes, none across "
                 f"them: if {self.neighbours}, each value by at most t codes and within its partition, no output "
-                f"becomes more than exp(t * {self.epsilon_near:g}) times as likely."
+                f"becomes more than exp(t * {shown(self.epsilon_near)}) times as likely."
             )
+        row = self.neighbours is not Neighbours.ONE_VALUE
+        moves = "each value by at most t codes" if row else "by t codes and across b borders"
+        borders, inside = (f"ceil(t/{self.theta})", "t") if row else ("b", "t - b")
         return (
             f"Partition-based local differential privacy, partitions of {self.theta} codes: if "
-            f"{self.neighbours}, each value by at most t codes and across at most b borders, no output becomes more "
-            f"than exp(b * {self.epsilon_partition:g} + min(t - b, {self.theta - 1}) * {self.epsilon_near:g}) times "
-            "as likely."
+            f"{self.neighbours}, {moves}, no output becomes more than exp({borders} * {shown(self.epsilon_partition)} "
+            f"+ min({inside}, {self.theta - 1}) * {shown(self.epsilon_near)}) times as likely."
         )
 
 
@@ -213,7 +220,7 @@ class ApproximateDP:
     def __str__(self) -> str:
         return (
             f"Approximate differential privacy: if {self.neighbours}, no set of outputs becomes more than "
-            f"exp({self.epsilon:g}) times as likely, but for a probability of at most {self.delta:g}."
+            f"exp({shown(self.epsilon)}) times as likely, but for a probability of at most {shown(self.delta)}."
         )
 
 
@@ -268,7 +275,7 @@ def _runs(gaps: tuple[float, ...]) -> str:
     """Write equal gaps in a row once.
 
     >>> _runs((0.5, 0.5, float("inf"), 0.5))
-    '2 x 0.5, 1 x inf, 1 x 0.5'
+    '2 x 0.5, 1 x ∞, 1 x 0.5'
     """
     starts = [0, *(i for i, (a, b) in enumerate(pairwise(gaps), 1) if a != b), len(gaps)]
-    return ", ".join(f"{stop - start} x {gaps[start]:g}" for start, stop in pairwise(starts) if stop > start)
+    return ", ".join(f"{stop - start} x {shown(gaps[start])}" for start, stop in pairwise(starts) if stop > start)

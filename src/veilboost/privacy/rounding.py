@@ -75,4 +75,4 @@ def shown(loss: float, digits: int = 6) -> str:
     rounded = Context(prec=digits, rounding=ROUND_CEILING).create_decimal(Decimal(loss)).normalize()
     nearest = Context(prec=15).create_decimal(Decimal(loss)).normalize()  # 0.1 is 0.1, and not the float above it
     best = nearest if len(nearest.as_tuple().digits) <= digits else rounded
-    return f"{best:f}" if -5 < best.adjusted() < 7 else f"{float(best):g}"
+    return f"{best:f}" if -5 < best.adjusted() < 7 else str(best).lower()

@@ -1,9 +1,13 @@
 """Print results in the terminal: JSON for programs, tables and small pictures for people."""
 
+import io
 import math
+import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from decimal import ROUND_CEILING, Context, Decimal
 from itertools import groupby
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -12,24 +16,49 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
-Number = float | str
+from veilboost.privacy.rounding import shown
+
 Report = Callable[[float], None]
 
 _BLOCKS = " ▁▂▃▄▅▆▇█"
 _ROWS = 8
 
 
+def console(*, stderr: bool = False) -> Console:
+    """Return a console that prints what it is given, in the characters that the terminal has.
+
+    A reader that has gone away ends the program quietly, as the shell expects.
+    """
+    stream = sys.stderr if stderr else sys.stdout
+    if isinstance(stream, io.TextIOWrapper) and "utf" not in stream.encoding.lower():
+        stream.reconfigure(errors="replace")
+    return _Console(highlight=False, markup=False, stderr=stderr)
+
+
+class _Console(Console):
+    def on_broken_pipe(self) -> None:
+        raise BrokenPipeError
+
+
 def json(value: object) -> None:
-    """Print ``value`` as one JSON document."""
-    Console(highlight=False, markup=False).out(msgspec.json.encode(value).decode())
+    """Print ``value`` as one JSON document; an infinite number is the text "inf"."""
+    console().out(msgspec.json.encode(_finite(msgspec.to_builtins(value))).decode())
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _finite(each) for name, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(each) for each in value]
+    return "inf" if value == math.inf else value
 
 
 @contextmanager
 def progress(task: str, *, quiet: bool = False) -> Iterator[Report]:
     """Show a bar with the time left on standard error; give it the share that is done."""
     columns = (TextColumn("{task.description}"), BarColumn(), TimeRemainingColumn())
-    console = Console(stderr=True)
-    with Progress(*columns, console=console, transient=True, disable=quiet or not console.is_terminal) as bar:
+    screen = console(stderr=True)
+    with Progress(*columns, console=screen, transient=True, disable=quiet or not screen.is_terminal) as bar:
         shown = bar.add_task(task, total=1.0)
         yield lambda done: bar.update(shown, completed=done)
 
@@ -47,20 +76,19 @@ def spread(count: int, most: int = 12) -> list[int]:
     return sorted({round(step) for step in np.geomspace(1, count, most).tolist()})
 
 
-def number(value: Number | None, digits: int = 4) -> str:
+def number(value: float | None, digits: int = 4) -> str:
     """Return ``value`` for a table; a loss is rounded up, so that it never reads better than it is.
 
-    >>> number(0.09531), number("inf"), number(None)
-    ('0.0954', '∞', '–')
+    >>> number(0.09531), number(1e-10), number(0.1), number(math.inf), number(None)
+    ('0.0954', '0.0001', '0.1000', '∞', '–')
     """
-    if value is None:
-        return "–"
-    if isinstance(value, str) or math.isinf(value):
-        return "∞"
-    return f"{math.ceil(value * 10**digits - 1e-6) / 10**digits:.{digits}f}"
+    if value is None or math.isinf(value) or value >= 10**6:
+        return "–" if value is None else shown(value)
+    nearest = Context(prec=15).create_decimal(Decimal(value))
+    return str(nearest.quantize(Decimal(1).scaleb(-digits), ROUND_CEILING))
 
 
-def runs(gaps: list[Number]) -> str:
+def runs(gaps: Sequence[float]) -> str:
     """Return the gap losses in words, equal neighbours together.
 
     >>> runs([0.1, 0.1, 2.0])
@@ -91,9 +119,9 @@ def picture(heights: NDArray[np.float64], width: int = 72, rows: int = _ROWS) ->
 
 def say(*lines: str) -> None:
     """Print ``lines`` of plain text, wrapped to the terminal."""
-    console = Console(highlight=False, markup=False)
+    screen = console()
     for line in lines:
-        console.print(line)
+        screen.print(line)
 
 
 def table(headers: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
@@ -103,7 +131,7 @@ def table(headers: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
         column.justify = "right"
     for row in rows:
         drawn.add_row(*row)
-    Console(highlight=False, markup=False).print(drawn)
+    console().print(drawn)
 
 
 def bars(heights: NDArray[np.float64], width: int = 72) -> None:

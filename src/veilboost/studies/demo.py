@@ -2,7 +2,6 @@
 
 import csv
 import io
-import math
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -12,12 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from veilboost.domain import Domain
-from veilboost.files import write_whole
+from veilboost.files import check_writable, write_whole
 from veilboost.mechanisms import AdjMap, GlobalMap, LocalMap, RandomizedResponse, TableMechanism, TightMap
 from veilboost.privacy import compose, weighted_kendall
 from veilboost.report import page
 from veilboost.report.pictures import lines
-from veilboost.report.terminal import Number, bars, number, say, table
+from veilboost.report.terminal import bars, number, say, table
 
 _SIZE = 20
 _THETA = 5
@@ -38,10 +37,10 @@ class DemoLine(msgspec.Struct, frozen=True, kw_only=True):
     """One mechanism: what it says, what it costs and what it leaves."""
 
     title: str
-    nominal: Number
-    neighbours: Number
-    borders: Number | None
-    whole_range: Number
+    nominal: float
+    neighbours: float
+    borders: float | None
+    whole_range: float
     kendall: float
     mean_noise: float
 
@@ -61,12 +60,16 @@ class DemoReport(msgspec.Struct, frozen=True, kw_only=True):
 
 def run(out: Path, *, epsilon: float = 0.5) -> DemoReport:
     """Desensitise scikit-learn's diabetes table, write report and table into ``out``, and return the figures."""
+    check_writable(out / "report.html", out / "desensitised.csv")
     from sklearn.datasets import load_diabetes
 
     bunch = load_diabetes(scaled=False)
     raw = {name: bunch.data[:, bunch.feature_names.index(name)] for name in DOMAINS}
     codes = {name: domain.encode(raw[name]).codes for name, domain in DOMAINS.items()}
     mechanisms = _mechanisms(epsilon)
+    for mechanism in mechanisms.values():
+        for domain in DOMAINS.values():
+            mechanism.fit(domain)
     noisy = {title: {name: each.draw(codes[name]) for name in codes} for title, each in mechanisms.items()}
     found = DemoReport(
         rows=len(bunch.data),
@@ -92,7 +95,7 @@ def _mechanisms(epsilon: float) -> dict[str, TableMechanism]:
         "Adj-map": AdjMap(epsilon=epsilon, size=_SIZE, theta=_THETA),
         "Local-map": LocalMap(epsilon=epsilon, size=_SIZE, theta=_THETA),
         "TightMap": TightMap(epsilon=epsilon, size=_SIZE),
-        "Randomised response": RandomizedResponse(epsilon=epsilon, size=_SIZE),
+        "GRR": RandomizedResponse(epsilon=epsilon, size=_SIZE),
     }
 
 
@@ -105,16 +108,12 @@ def _line(title: str, mechanism: TableMechanism, epsilon: float, codes: Columns,
     return DemoLine(
         title=title,
         nominal=epsilon,
-        neighbours=_plain(max(inside)),
-        borders=_plain(max(borders)) if borders else None,
-        whole_range=_plain(profile.worst),
+        neighbours=max(inside),
+        borders=max(borders) if borders else None,
+        whole_range=profile.worst,
         kendall=float(np.mean([weighted_kendall(codes[name], noisy[name]) for name in codes])),
         mean_noise=float(np.abs(raw["after"] - raw["before"]).mean()),
     )
-
-
-def _plain(loss: float) -> Number:
-    return "inf" if math.isinf(loss) else loss
 
 
 def _csv(columns: Columns) -> str:
@@ -158,10 +157,10 @@ def _intro(found: DemoReport) -> str:
 
 
 _READING = (
-    "Global-map spends less than it was given, and at the far ends only half of it a code. Adj-map spends less "
+    "Global-map spends less than it was given: far inside the domain only half of it. Adj-map spends less "
     "inside a partition and more across its borders, where neighbours can lose several times the nominal ε. Local-map "
     "releases the partition of every value: across a border nothing is protected. TightMap spends what was asked for, "
-    "at every gap. Randomised response protects far values as much as near ones, and keeps almost no order."
+    "at every gap. GRR, randomised response, protects far values as much as near ones, and keeps almost no order."
 )
 
 
@@ -173,7 +172,7 @@ def show(found: DemoReport) -> None:
     say("", _LEGEND, "", _READING, "", f"TightMap on all {len(found.columns)} columns of a row.", found.whole_row, "")
     say(f"What leaves for the middle of {_SHOWN}'s domain under TightMap (height: probability of each code):")
     bars(probabilities[_SIZE // 2 - 1])
-    say("", f"Report with pictures: {found.report}", f"Desensitised table:   {found.table}")
+    say("", f"Report with pictures:            {found.report}", f"Desensitised table, by TightMap: {found.table}")
 
 
 def _page(found: DemoReport, mechanisms: dict[str, TableMechanism]) -> str:
@@ -199,11 +198,11 @@ def _page(found: DemoReport, mechanisms: dict[str, TableMechanism]) -> str:
         ),
         page.heading("What the worst pair of values loses"),
         page.figure(
-            lines(nominal | losses, across="codes apart", up="exact loss", palette=palette),
+            lines(losses | nominal, across="codes apart", up="exact loss", palette=palette),
             "Exact loss of the worst pair at each distance, beside nominal. Local-map is left out: it loses everything "
             "from the first border on.",
         ),
-        page.heading("Two statements, always"),
+        page.heading(f"TightMap on all {len(found.columns)} columns of a row: two statements"),
         *(page.paragraph(line) for line in found.whole_row.splitlines()),
     ]
     return page.page("What desensitising really costs, and what it leaves", blocks, _FOOTER)
