@@ -1,13 +1,15 @@
 # Two commands on a fresh machine: `make demo` and `make test`. Everything they need is set up in .venv.
 PYTHON ?= python3
-VENV := .venv
+VERSION := $(shell $(PYTHON) -c 'import sys; print("%d.%d" % sys.version_info[:2])')
+VENV := .venv/$(VERSION)
 BIN := $(VENV)/bin
-STAMPS := .stamps
+STAMPS := $(VENV)/stamps
+INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 SOURCES := pyproject.toml src/veilboost/__init__.py
 
 .PHONY: demo test fast check format bench requirements clean
 
-demo: $(STAMPS)/core ## train nothing yet: desensitise an embedded table, and show what its privacy really is
+demo: $(STAMPS)/core ## desensitise an embedded table, and show what its privacy really is
 	$(BIN)/veilboost demo
 
 test: check ## what CI runs
@@ -37,12 +39,12 @@ $(STAMPS)/python:
 	@mkdir -p $(STAMPS) && touch $@
 
 $(STAMPS)/core: $(STAMPS)/python requirements/core.txt requirements/build.txt $(SOURCES)
-	$(BIN)/python -m pip install --quiet --require-hashes -r requirements/build.txt -r requirements/core.txt
-	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --editable .
+	$(INSTALL) --no-compile --require-hashes -r requirements/build.txt -r requirements/core.txt
+	$(INSTALL) --no-deps --no-build-isolation --editable .
 	@touch $@
 
 $(STAMPS)/dev: $(STAMPS)/core requirements/dev.txt
-	$(BIN)/python -m pip install --quiet --require-hashes -r requirements/dev.txt
+	$(INSTALL) --require-hashes -r requirements/dev.txt
 	@touch $@
 
 requirements: ## resolve anew; needs uv
@@ -54,4 +56,4 @@ requirements: ## resolve anew; needs uv
 	  -q --extra dev --extra rivals pyproject.toml -c requirements/core.txt -c requirements/build.txt -o requirements/dev.txt
 
 clean:
-	rm -rf $(VENV) $(STAMPS) demo-output
+	rm -rf .venv demo-output

@@ -76,6 +76,14 @@ def test_draws_without_a_table_agree_with_the_table(
         assert least_likely(drawn, table.probabilities()[code - 1]) > 1e-10
 
 
+def test_what_is_measured_had_no_part_in_the_choice() -> None:
+    first, second = np.tile([2, 2, 2, 1], 500), np.tile([1, 1, 1, 2], 500)
+    samples = {1: split(np.append(first, np.full(2000, 1))), 2: split(np.append(second, np.full(2000, 2)))}
+    assert tell_apart(1, 2, samples, 1e-9).epsilon_lower == 0
+    kept = {1: split(np.append(first, np.full(2000, 2))), 2: split(np.append(second, np.full(2000, 1)))}
+    assert tell_apart(1, 2, kept, 1e-9).epsilon_lower > 3
+
+
 def test_chooses_common_outputs_over_lucky_ones() -> None:
     """Of many equally rare outputs some look telling in the first half; the set chosen must not rest on them."""
     rng = np.random.default_rng()

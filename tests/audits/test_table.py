@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from veilboost.audits import TableAudit, audit_table
+from veilboost.audits.distinguish import tell_apart
 from veilboost.audits.sabotage import BiasedBits, Sabotaged, half_noise, naively_rounded
 from veilboost.errors import SettingError
 from veilboost.mechanisms import (
@@ -202,6 +203,20 @@ def test_prints_as_a_short_table(mechanism: Any) -> None:
 def test_refuses_malformed_settings(settings: dict[str, Any], message: str) -> None:
     with pytest.raises(SettingError, match=f"^{message}$"):
         audit(TABLES[0], **settings)
+
+
+@pytest.mark.parametrize("count", [1, 20])
+def test_the_pairs_share_half_of_the_level(count: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    given: list[float] = []
+
+    def watched(x: int, y: int, drawn: Any, level: float) -> Any:
+        given.append(level)
+        return tell_apart(x, y, drawn, level)
+
+    monkeypatch.setattr("veilboost.audits.table.tell_apart", watched)
+    pairs = [(code, code + 1) for code in range(1, count + 1)]
+    audit_table(TightMap(epsilon=1.0, size=30), samples=1000, level=1e-3, pairs=pairs)
+    assert given == [pytest.approx(1e-3 / 2 / count)] * count
 
 
 def test_sabotage_is_not_public() -> None:

@@ -197,6 +197,17 @@ def test_ties_are_continued_as_far_as_it_takes(coin: int, heads: bool, ties: int
     assert drawn(noise, halves, more, -9, 6) == (expected if fits else 0, [0])
 
 
+def test_every_tie_is_continued_with_its_own_values_bits() -> None:
+    noise = _laplace.within(0.35, 16, 16)
+    plain = halves_for(noise, [1, 0, 0, 1, 0])
+    tied = [int(noise.thresholds[0]), *plain[1:]]
+    below, above = noise.odds(0, 64) & ONES, (noise.odds(0, 64) & ONES) + 1
+    tape = Crafted([plain, tied, plain, tied], {1: [below - 1], 3: [above]})
+    found = _laplace.draw(noise, np.full(4, -9), np.full(4, 6), tape, threads=1)
+    assert found.tolist() == [4, 4, 4, -5]
+    assert tape.asked == [1, 3]
+
+
 def test_a_tie_in_a_candidate_that_is_not_taken_changes_nothing() -> None:
     noise = _laplace.within(0.35, 16, 16)
     halves = halves_for(noise, [1, 0, 0, 1, 0])

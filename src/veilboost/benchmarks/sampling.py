@@ -13,7 +13,16 @@ from numpy.typing import NDArray
 from veilboost.benchmarks.clock import seconds
 from veilboost.benchmarks.rivals import Rival, rivals
 from veilboost.errors import UsageError
-from veilboost.mechanisms import AdjMap, GlobalMap, LocalMap, RandomizedResponse, TableMechanism, TightMap
+from veilboost.mechanisms import (
+    AdjMap,
+    ClampedLaplace,
+    GlobalMap,
+    LocalMap,
+    Mechanism,
+    RandomizedResponse,
+    TableMechanism,
+    TightMap,
+)
 from veilboost.randomness import Bits, FreshBits, PermanentBits
 from veilboost.report.terminal import Report, say, table
 from veilboost.settings import whole
@@ -92,8 +101,8 @@ def _cases(count: int) -> list[tuple[Head, Callable[[], object]]]:
     return cases
 
 
-def _mechanisms() -> list[tuple[TableMechanism, str, float]]:
-    made: list[tuple[TableMechanism, str, float]] = []
+def _mechanisms() -> list[tuple[TableMechanism | ClampedLaplace, str, float]]:
+    made: list[tuple[TableMechanism | ClampedLaplace, str, float]] = []
     for size in (10, 100):
         made += [
             (GlobalMap(epsilon=0.64, size=size), "global", 0.64),
@@ -102,6 +111,7 @@ def _mechanisms() -> list[tuple[TableMechanism, str, float]]:
     made.append((AdjMap(epsilon=0.64, size=100, theta=10), "adj", 0.64))
     made.append((LocalMap(epsilon=0.64, size=100, theta=10), "local", 0.64))
     made.append((RandomizedResponse(epsilon=0.64, size=100), "grr", 0.64))
+    made.append((ClampedLaplace(epsilon=0.64, size=100), "clamped-laplace", 0.64))
     return made
 
 
@@ -118,7 +128,7 @@ def _head(name: str, size: int, epsilon: float, bits: str, threads: int) -> Head
     )
 
 
-def _draw(mechanism: TableMechanism, codes: NDArray[Any], bits: Bits, threads: int) -> Callable[[], object]:
+def _draw(mechanism: Mechanism, codes: NDArray[Any], bits: Bits, threads: int) -> Callable[[], object]:
     return lambda: mechanism.draw(codes, bits=bits, threads=threads)
 
 

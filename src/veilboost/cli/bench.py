@@ -20,7 +20,7 @@ def sampling(
     values: Annotated[int, typer.Option(help="Values drawn in each measurement.")] = 4_000_000,
     json: Json = False,
 ) -> None:
-    """Compare every sampler with the raw AES keystream, and with other libraries that are installed."""
+    """Compare the samplers with the raw AES keystream, and with other libraries that are installed."""
     from veilboost.benchmarks.sampling import measure, show
     from veilboost.report import terminal
 

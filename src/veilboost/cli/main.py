@@ -11,6 +11,8 @@ import veilboost
 from veilboost.cli import audit, bench, certify, demo
 from veilboost.errors import UsageError, VeilboostError
 
+_INTERRUPTED = 130
+
 app = typer.Typer(
     add_completion=False,
     no_args_is_help=True,
@@ -58,8 +60,10 @@ def _run() -> int:
         return _closed_pipe()
     except OSError as error:
         return _fail(f"{error.strerror}: {error.filename}" if error.filename else str(error), 2)
-    except (KeyboardInterrupt, typer.Abort):
-        return _fail("interrupted", 130)
+    except KeyboardInterrupt:
+        return _fail("interrupted", _INTERRUPTED)
+    if code == _INTERRUPTED:
+        return _fail("interrupted", code)
     return code if isinstance(code, int) else 0
 
 
