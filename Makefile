@@ -48,11 +48,11 @@ $(STAMPS)/dev: $(STAMPS)/core requirements/dev.txt
 	@touch $@
 
 requirements: ## resolve anew; needs uv
-	uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --no-annotate \
+	uv pip compile --universal --python-version 3.11 --generate-hashes --no-header --no-annotate \
 	  --only-binary :all: -q pyproject.toml -o requirements/core.txt
-	uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --no-annotate \
+	uv pip compile --universal --python-version 3.11 --generate-hashes --no-header --no-annotate \
 	  -q requirements/build.in -o requirements/build.txt
-	uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --no-annotate \
+	uv pip compile --universal --python-version 3.11 --generate-hashes --no-header --no-annotate \
 	  -q --extra dev --extra rivals pyproject.toml -c requirements/core.txt -c requirements/build.txt -o requirements/dev.txt
 
 clean:

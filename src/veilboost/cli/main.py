@@ -71,7 +71,7 @@ def _fail(message: str, code: int) -> int:
     """Say in one line why the program ends; where a command was missing, its help has said so already."""
     if not message:
         return code
-    print("veilboost: " + " ".join(message.split()), file=sys.stderr)  # noqa: T201
+    sys.stderr.write(f"veilboost: {' '.join(message.split())}\n")
     return code
 
 
