@@ -1,6 +1,7 @@
 """The best gaps under a rival's losses: admissible, no worse than on record, and not to be improved."""
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -89,3 +90,15 @@ def test_a_rival_that_loses_nothing_is_refused() -> None:
         best_under_profile([0.0, 1.0])
     with pytest.raises(SettingError, match="pair_losses must be a square matrix"):
         best_under_pairs(np.ones((2, 3)))
+
+
+@pytest.mark.parametrize("wrong", [[], 3, [1.0] * 256], ids=["nothing", "a number", "too long"])
+def test_a_rival_must_be_a_list_of_a_size_that_can_be_solved(wrong: Any) -> None:
+    with pytest.raises(SettingError, match=r"epsilon_by_distance must be a list|size of the rival must be"):
+        best_under_profile(wrong)
+
+
+@pytest.mark.parametrize("wrong", [3, np.zeros((2, 3)), np.ones((257, 257)), [[1.0]]], ids=["a", "b", "c", "d"])
+def test_pair_losses_must_be_a_square_matrix(wrong: Any) -> None:
+    with pytest.raises(SettingError, match=r"pair_losses must be a square|size of the rival must be"):
+        best_under_pairs(wrong)

@@ -7,17 +7,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from veilboost.errors import SettingError
-from veilboost.mechanisms.adj_map import budgets
+from veilboost.mechanisms.adj_map import PartitionBudgets, budgets
 from veilboost.mechanisms.bounded_laplace import bounded
 from veilboost.mechanisms.laplace_mechanism import SMALLEST_EPSILON, FiniteLaplaceMechanism
 from veilboost.mechanisms.local_laplace import partition
 from veilboost.mechanisms.mechanism import Tapes
-from veilboost.privacy import PartitionLDP
 from veilboost.settings import fix, positive, whole
 
 
 @dataclass(frozen=True, kw_only=True)
-class AdjLaplace(FiniteLaplaceMechanism):
+class AdjLaplace(PartitionBudgets, FiniteLaplaceMechanism):
     """Move to a partition by noise of rate ε_prt/2, then to a value in it by noise of rate ε_ner/2.
 
     **Guarantee**: with ε_ner = ``epsilon_near`` = ε / (α + θ/D) and ε_prt = ``epsilon_partition`` = α θ ε_ner
@@ -40,20 +39,6 @@ class AdjLaplace(FiniteLaplaceMechanism):
         for name in ("epsilon_near", "epsilon_partition"):
             if getattr(self, name) < SMALLEST_EPSILON:
                 raise SettingError(name, f"must be at least {SMALLEST_EPSILON}", getattr(self, name))
-
-    @property
-    def epsilon_near(self) -> float:
-        """The budget between neighbours inside a partition."""
-        return budgets(self.epsilon, self.alpha, self.theta, self.size)[0]
-
-    @property
-    def epsilon_partition(self) -> float:
-        """The budget between neighbouring partitions."""
-        return budgets(self.epsilon, self.alpha, self.theta, self.size)[1]
-
-    @property
-    def definition(self) -> PartitionLDP:
-        return PartitionLDP(self.epsilon_partition, self.epsilon_near, self.theta)
 
     def epsilon_at(self, distance: int) -> float:
         """Return the stated bound for codes ``distance`` apart; what the worst pair loses may be less."""

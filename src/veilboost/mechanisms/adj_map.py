@@ -13,8 +13,31 @@ from veilboost.privacy import PartitionLDP, adj_bound
 from veilboost.settings import fix, positive, whole
 
 
+class PartitionBudgets:
+    """What Adj-map promises, with a table or without."""
+
+    epsilon: float
+    alpha: float
+    theta: int
+    size: int
+
+    @property
+    def epsilon_near(self) -> float:
+        """The budget between neighbours inside a partition."""
+        return budgets(self.epsilon, self.alpha, self.theta, self.size)[0]
+
+    @property
+    def epsilon_partition(self) -> float:
+        """The budget between neighbouring partitions."""
+        return budgets(self.epsilon, self.alpha, self.theta, self.size)[1]
+
+    @property
+    def definition(self) -> PartitionLDP:
+        return PartitionLDP(self.epsilon_partition, self.epsilon_near, self.theta)
+
+
 @dataclass(frozen=True, kw_only=True)
-class AdjMap(TableMechanism):
+class AdjMap(PartitionBudgets, TableMechanism):
     """Draw a partition of ``theta`` codes with exp(-|m-i| ε_prt/2), then a value in it with exp(-|x-o| ε_ner/2).
 
     **Guarantee**: with ε_ner = ``epsilon_near`` = ε / (α + θ/D) and ε_prt = ``epsilon_partition`` = α θ ε_ner
@@ -39,16 +62,6 @@ class AdjMap(TableMechanism):
         fix(self, "theta", whole("theta", self.theta, 1, self.size))
         super().__post_init__()
 
-    @property
-    def epsilon_near(self) -> float:
-        """The budget between neighbours inside a partition."""
-        return budgets(self.epsilon, self.alpha, self.theta, self.size)[0]
-
-    @property
-    def epsilon_partition(self) -> float:
-        """The budget between neighbouring partitions."""
-        return budgets(self.epsilon, self.alpha, self.theta, self.size)[1]
-
     def _ideal(self) -> Ideal:
         partition = np.arange(self.size) // self.theta
         between = exponential(self.epsilon_partition / 2, int(partition[-1]) + 1)[partition]
@@ -67,10 +80,6 @@ class AdjMap(TableMechanism):
     @property
     def nominal_epsilon(self) -> float:
         return self.epsilon
-
-    @property
-    def definition(self) -> PartitionLDP:
-        return PartitionLDP(self.epsilon_partition, self.epsilon_near, self.theta)
 
     def order_preserving_bound(self) -> NDArray[np.float64]:
         return adj_bound(self.epsilon_partition, theta=self.theta, size=self.size)

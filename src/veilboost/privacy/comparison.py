@@ -1,7 +1,7 @@
 """Fair comparisons: gap budgets of the best TightMap that loses no more than a rival, by linear programmes.
 
 Among all admissible gap budgets these have the largest sum of losses over all pairs (a gap counts for every
-pair it lies between), then the largest smallest gap. Meant for up to some hundred codes.
+pair it lies between), then the largest smallest gap. For up to 256 codes.
 """
 
 import math
@@ -11,11 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from veilboost.errors import GuaranteeError, SettingError
+from veilboost.settings import whole
 
 Floats = NDArray[np.float64]
 Limits = list[tuple[int, int, float]]
 """Each: the gaps from the first index up to, not including, the second sum to at most the third."""
 
+_LARGEST = 256  # the programmes hold a number for each pair and each gap
 _SMALLEST = 1e-3  # of the budget per gap of the tightest constraint: no gap is ever smaller
 _SHRINK = 1 - 2.0**-40  # what rounding of sums may not use up
 
@@ -29,8 +31,10 @@ def best_under_profile(epsilon_by_distance: Sequence[float]) -> tuple[float, ...
     >>> [round(gap, 6) for gap in best_under_profile([1.0, 1.5, 2.0])]
     [0.5, 1.0, 0.5]
     """
+    if not isinstance(epsilon_by_distance, Sequence | np.ndarray):
+        raise SettingError("epsilon_by_distance", "must be a list of losses", epsilon_by_distance)
     losses = [_checked(loss) for loss in epsilon_by_distance]
-    size = len(losses) + 1
+    size = whole("size of the rival", len(losses) + 1, 2, _LARGEST)
     limits = [(x, x + t, losses[t - 1]) for t in range(1, size) for x in range(size - t)]
     gaps = _best(size - 1, limits)
     return _within((gaps + gaps[::-1]) / 2, limits)
@@ -43,9 +47,9 @@ def best_under_pairs(pair_losses: Floats) -> tuple[float, ...]:
     >>> [round(gap, 6) for gap in best_under_pairs(losses)]
     [0.75, 0.5]
     """
-    size = len(pair_losses)
-    if np.shape(pair_losses) != (size, size):
-        raise SettingError("pair_losses", "must be a square matrix", f"shape {np.shape(pair_losses)}")
+    if not isinstance(pair_losses, np.ndarray) or pair_losses.ndim != 2 or len(set(pair_losses.shape)) != 1:
+        raise SettingError("pair_losses", "must be a square matrix", pair_losses)
+    size = whole("size of the rival", len(pair_losses), 2, _LARGEST)
     limits = [(x, y, _checked(float(pair_losses[x, y]))) for x in range(size) for y in range(x + 1, size)]
     return _within(_best(size - 1, limits), limits)
 
