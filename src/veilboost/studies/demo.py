@@ -199,8 +199,8 @@ def _page(found: DemoReport, mechanisms: dict[str, TableMechanism]) -> str:
         page.heading("What the worst pair of values loses"),
         page.figure(
             lines(losses | nominal, across="codes apart", up="exact loss", palette=palette),
-            "Exact loss of the worst pair at each distance, beside nominal. Local-map is left out: it loses everything "
-            "from the first border on.",
+            "Exact loss of the worst pair at each distance, beside nominal, on which TightMap lies. Local-map is left "
+            "out: it loses everything from the first border on.",
         ),
         page.heading(f"TightMap on all {len(found.columns)} columns of a row: two statements"),
         *(page.paragraph(line) for line in found.whole_row.splitlines()),
