@@ -250,7 +250,7 @@ INPUT = st.tuples(KEY, st.integers(1, 2**31), st.integers(0, 2**16 - 1))
 def encoded(key: Key, code: int, counter: int) -> bytes:
     """The message as the code under test lays it out, in blocks."""
     keys: Any = [key]
-    row, last = randomness._row_messages(keys), np.empty((1, 2), dtype=np.uint64)
+    row, last = randomness.RowKeys.of(keys), np.empty((1, 2), dtype=np.uint64)
     fill = randomness._fill_from_blocks if row.tails.shape[1] == 2 else randomness._fill_from_integers
     fill(row.tails, np.array([code]), counter, last)
     return bytes(row.whole[0, : int(row.counts[0])].astype("<u8").tobytes() + last.astype("<u8").tobytes())

@@ -25,13 +25,15 @@ from veilboost.settings import whole
 
 Halves = NDArray[np.uint32]
 Blocks = NDArray[np.uint64]
-RowKeys = Sequence[int] | Sequence[str] | Sequence[bytes] | NDArray[Any]
+Keys = Sequence[int] | Sequence[str] | Sequence[bytes] | NDArray[Any]
 
 KEY_BYTES = 32
 LONGEST_ROW_KEY = 4095
 _BLOCK_BYTES = 16
 _HALVES_PER_BLOCK = 4
 _FIRST_SPARE_COUNTER = 1 << 15
+_TAG_COUNTER = (1 << 16) - 1
+_TEXT, _BYTES = 2, 3
 _INTEGER = 8 | 1 << 12  # the first two bytes of a whole-number key's block: its length and its kind
 
 
@@ -118,7 +120,9 @@ class PermanentBits(Bits):
     True
     """
 
-    def __init__(self, *, secret: bytes, source: str, version: int, row_keys: RowKeys, domain: Domain | None) -> None:
+    def __init__(
+        self, *, secret: bytes, source: str, version: int, row_keys: "Keys | RowKeys", domain: Domain | None
+    ) -> None:
         if not isinstance(secret, bytes) or len(secret) != KEY_BYTES:
             held = f"{len(secret)} bytes" if isinstance(secret, bytes) else type(secret).__name__
             raise SettingError("secret", f"must be {KEY_BYTES} bytes", held)
@@ -129,14 +133,14 @@ class PermanentBits(Bits):
         self.source, self.domain = source, domain
         self.version = whole("version", version, 0, 2**32 - 1)
         self._secret = secret
-        self._messages = _row_messages(row_keys)
+        self._rows = row_keys if isinstance(row_keys, RowKeys) else RowKeys.of(row_keys)
 
     def __repr__(self) -> str:
-        return f"PermanentBits(source={self.source!r}, version={self.version}, rows={len(self._messages)})"
+        return f"PermanentBits(source={self.source!r}, version={self.version}, rows={len(self._rows)})"
 
     def tape(self, codes: NDArray[Any], digest: bytes) -> Tape:
-        if len(codes) != len(self._messages):
-            rule = f"must have one code for each of the {len(self._messages)} row keys"
+        if len(codes) != len(self._rows):
+            rule = f"must have one code for each of the {len(self._rows)} row keys"
             raise DataError(self.source, rule, f"{len(codes)} codes")
         if self.domain is not None and len(codes) and int(codes.max()) > self.domain.size:
             raise DataError(self.source, f"must have codes up to {self.domain.size}, as its domain", int(codes.max()))
@@ -144,7 +148,7 @@ class PermanentBits(Bits):
         context = b"veilboost permanent 1" + _framed(self.source.encode()) + version + _framed(digest)
         context += b"" if self.domain is None else _framed(self.domain.digest())
         key = hmac.digest(self._secret, context, "sha256")
-        return _Permanent(key, self._messages.chained(key), codes)
+        return _Permanent(key, self._rows.chained(key), codes)
 
 
 class _Keystream(Tape):
@@ -192,16 +196,21 @@ class _Permanent(Tape):
 
     def more(self, position: int) -> Iterator[int]:
         block = np.empty((1, 2), dtype=np.uint64)
-        for counter in range(_FIRST_SPARE_COUNTER, 1 << 16):
+        for counter in range(_FIRST_SPARE_COUNTER, _TAG_COUNTER):
             self._fill(position, 1, counter, block)
             yield from map(int, _permuted(self._key, block).view("<u4")[0])
 
     def _fill(self, position: int, count: int, counter: int, blocks: Blocks) -> None:
-        rows, codes = self._rows[position : position + count], self._codes[position : position + count]
-        if rows.shape[1] == 1:
-            _fill_from_integers(rows, codes, counter, blocks)
-        else:
-            _fill_from_blocks(rows, codes, counter, blocks)
+        here = slice(position, position + count)
+        _fill(self._rows[here], self._codes[here], counter, blocks)
+
+
+def _fill(rows: Blocks, codes: NDArray[Any], counter: int, blocks: Blocks) -> None:
+    """Write the block of each row key, its code and ``counter``."""
+    if rows.shape[1] == 1:
+        _fill_from_integers(rows, codes, counter, blocks)
+    else:
+        _fill_from_blocks(rows, codes, counter, blocks)
 
 
 @compiled
@@ -232,9 +241,16 @@ def _permuted(key: bytes, blocks: Blocks) -> Blocks:
     return out.reshape(blocks.shape)
 
 
-@dataclass(frozen=True)
-class _Messages:
-    """Row keys as AES blocks: ``whole`` blocks in front (``counts`` of them a row) and the ``tails``."""
+@dataclass(frozen=True, eq=False)
+class RowKeys:
+    """Row keys as AES blocks: ``whole`` blocks in front (``counts`` of them a row) and the ``tails``.
+
+    >>> len(RowKeys.of(["anna", "bert"]))
+    2
+    >>> RowKeys.of([7, 7])
+    Traceback (most recent call last):
+    veilboost.errors.DataError: column 'row keys' must be distinct; found 1 repeated
+    """
 
     whole: Blocks
     counts: NDArray[np.int64]
@@ -242,6 +258,52 @@ class _Messages:
 
     def __len__(self) -> int:
         return len(self.tails)
+
+    def __repr__(self) -> str:
+        return f"RowKeys(rows={len(self)})"
+
+    @classmethod
+    def of(cls, keys: Keys) -> "RowKeys":
+        """Read distinct row keys: all whole numbers, all text or all bytes."""
+        read = cls.read(keys)
+        read.refuse_repeated()
+        return read
+
+    @classmethod
+    def read(cls, keys: Keys) -> "RowKeys":
+        """Read row keys that are known to be distinct, or of which equal ones are looked for later."""
+        if isinstance(keys, str | bytes) or not isinstance(keys, Sequence | np.ndarray):
+            raise DataError("row keys", "must be a list", type(keys).__name__)
+        if isinstance(keys, np.ndarray) and keys.ndim == 1 and keys.dtype.kind in "iu":
+            return _integer_messages(keys)
+        listed = list(keys)
+        if listed and all(isinstance(key, str) for key in listed):
+            return _text_messages([key.encode("utf-8", "surrogatepass") for key in listed], _TEXT)
+        if listed and all(isinstance(key, bytes) for key in listed):
+            return _text_messages([bytes(key) for key in listed], _BYTES)
+        if all(isinstance(key, int | np.integer) and not isinstance(key, bool) for key in listed):
+            return _integer_messages(np.array(listed, dtype=object))
+        rule = "must be all whole numbers, all text or all bytes"
+        raise DataError("row keys", rule, " and ".join(sorted({type(key).__name__ for key in listed})))
+
+    @classmethod
+    def of_text(cls, text: NDArray[np.uint8], offsets: NDArray[np.int64]) -> "RowKeys":
+        """Read text keys that lie one behind the other in UTF-8, key i from ``offsets[i]`` on; see `read`."""
+        return cls(*_text_blocks(text, offsets, _TEXT))
+
+    def refuse_repeated(self) -> None:
+        """Refuse keys that occur twice: equal codes of two rows would leave with equal noise."""
+        first, second = self.tags(os.urandom(KEY_BYTES)).T
+        order = np.lexsort((second, first))
+        same = (np.diff(first[order]) == 0) & (np.diff(second[order]) == 0)
+        if same.any():
+            raise DataError("row keys", "must be distinct", f"{np.count_nonzero(same)} repeated")
+
+    def tags(self, key: bytes) -> Blocks:
+        """Return two words for each row key, a pseudorandom function of it under ``key``."""
+        blocks = np.empty((len(self), 2), dtype=np.uint64)
+        _fill(self.chained(key), np.zeros(len(self), dtype=np.uint8), _TAG_COUNTER, blocks)
+        return _permuted(key, blocks)
 
     def chained(self, key: bytes) -> Blocks:
         """Return each row's last block, open for code and counter, with the blocks before it chained in."""
@@ -254,56 +316,53 @@ class _Messages:
         return state ^ self.tails
 
 
-def _row_messages(row_keys: RowKeys) -> _Messages:
-    if isinstance(row_keys, str | bytes) or not isinstance(row_keys, Sequence | np.ndarray):
-        raise DataError("row keys", "must be a list", type(row_keys).__name__)
-    if isinstance(row_keys, np.ndarray) and row_keys.ndim == 1 and row_keys.dtype.kind in "iu":
-        return _integer_messages(row_keys)
-    keys = list(row_keys)
-    for kind, prefix in ((str, 2), (bytes, 3)):
-        if keys and all(isinstance(key, kind) for key in keys):
-            _refuse_repeated(len(keys) - len(set(keys)))
-            raw = [key.encode("utf-8", "surrogatepass") if isinstance(key, str) else bytes(key) for key in keys]
-            return _text_messages(raw, prefix)
-    if all(isinstance(key, int | np.integer) and not isinstance(key, bool) for key in keys):
-        return _integer_messages(np.array(keys, dtype=object))
-    rule = "must be all whole numbers, all text or all bytes"
-    raise DataError("row keys", rule, " and ".join(sorted({type(key).__name__ for key in keys})))
-
-
-def _integer_messages(keys: NDArray[Any]) -> _Messages:
+def _integer_messages(keys: NDArray[Any]) -> RowKeys:
     if len(keys) and not -(2**63) <= int(keys.min()) <= int(keys.max()) < 2**63:
         raise DataError("row keys", "must fit 64 bits with a sign", f"{keys.min()} to {keys.max()}")
     tails = keys.astype(np.int64).view(np.uint64)[:, None]
-    ordered = np.sort(tails[:, 0])
-    _refuse_repeated(int(np.count_nonzero(ordered[1:] == ordered[:-1])))
-    return _Messages(np.empty((len(keys), 0, 2), np.uint64), np.zeros(len(keys), np.int64), tails)
+    return RowKeys(np.empty((len(keys), 0, 2), np.uint64), np.zeros(len(keys), np.int64), tails)
 
 
-def _refuse_repeated(count: int) -> None:
-    """Refuse row keys that occur twice: equal codes of two rows would leave with equal noise."""
-    if count:
-        raise DataError("row keys", "must be distinct", f"{count} repeated")
+def _text_messages(keys: list[bytes], kind: int) -> RowKeys:
+    offsets = np.zeros(len(keys) + 1, dtype=np.int64)
+    np.cumsum([len(key) for key in keys], out=offsets[1:])
+    return RowKeys(*_text_blocks(np.frombuffer(b"".join(keys), dtype=np.uint8), offsets, kind))
 
 
-def _text_messages(keys: list[bytes], kind: int) -> _Messages:
-    longest = max(map(len, keys))
+def _text_blocks(
+    text: NDArray[np.uint8], offsets: NDArray[np.int64], kind: int
+) -> tuple[Blocks, NDArray[np.int64], Blocks]:
+    """Return ``text``, cut at ``offsets``, as messages: length and kind in front, room for code and counter behind."""
+    lengths = np.diff(offsets)
+    longest = int(lengths.max(initial=0))
     if longest > LONGEST_ROW_KEY:
-        rule = f"must be at most {LONGEST_ROW_KEY} bytes long"
-        raise DataError("row keys", rule, f"one of {longest} bytes")
-    counts = np.array([(len(key) + 2 + 5) // _BLOCK_BYTES for key in keys], dtype=np.int64)
-    whole = np.zeros((len(keys), int(counts.max()) * _BLOCK_BYTES), dtype=np.uint8)
-    tails = np.zeros((len(keys), _BLOCK_BYTES), dtype=np.uint8)
-    for i, key in enumerate(keys):
-        message = _prefix(len(key), kind).to_bytes(2, "little") + key
-        front = int(counts[i]) * _BLOCK_BYTES
-        whole[i, :front] = np.frombuffer(message[:front].ljust(front, b"\0"), dtype=np.uint8)
-        tails[i, : max(0, len(message) - front)] = np.frombuffer(message[front:], dtype=np.uint8)
-    return _Messages(whole.view("<u8").reshape(len(keys), -1, 2), counts, tails.view("<u8"))
+        raise DataError("row keys", f"must be at most {LONGEST_ROW_KEY} bytes long", f"one of {longest} bytes")
+    counts = (lengths + 2 + 5) // _BLOCK_BYTES
+    whole = np.zeros((len(lengths), int(counts.max(initial=0)) * _BLOCK_BYTES), dtype=np.uint8)
+    tails = np.zeros((len(lengths), _BLOCK_BYTES), dtype=np.uint8)
+    _fill_text(text, offsets, kind << 12, whole, counts, tails)
+    return whole.view("<u8").reshape(len(lengths), -1, 2), counts, tails.view("<u8")
 
 
-def _prefix(length: int, kind: int) -> int:
-    return length | (kind << 12)
+@compiled
+def _fill_text(
+    text: NDArray[np.uint8],
+    offsets: NDArray[np.int64],
+    kind: int,
+    whole: NDArray[np.uint8],
+    counts: NDArray[np.int64],
+    tails: NDArray[np.uint8],
+) -> None:
+    """Write each key behind its two-byte prefix: whole blocks first, the rest into its tail."""
+    for i in range(len(counts)):
+        length, front = offsets[i + 1] - offsets[i], counts[i] * 16
+        prefix = length | kind
+        for j in range(length + 2):
+            byte = prefix & 255 if j == 0 else prefix >> 8 if j == 1 else np.int64(text[offsets[i] + j - 2])
+            if j < front:
+                whole[i, j] = byte
+            else:
+                tails[i, j - front] = byte
 
 
 def _framed(text: bytes) -> bytes:
