@@ -9,11 +9,24 @@ import numpy as np
 import pytest
 
 from veilboost import errors
-from veilboost.errors import DataError, GuaranteeError, SettingError, UsageError, VeilboostError
+from veilboost.errors import (
+    DataError,
+    EvidenceError,
+    FileError,
+    GuaranteeError,
+    RefusalError,
+    SettingError,
+    UsageError,
+    VeilboostError,
+    blaming,
+)
 
 EXAMPLES: list[VeilboostError] = [
     SettingError("epsilon", "must be a number above 0", -1),
     DataError("age", "must not be missing", "NaN at row 3"),
+    FileError("policy.toml", "there is no such file"),
+    RefusalError("the cap of 'age' would be exceeded"),
+    EvidenceError("line 3 of the ledger was altered"),
     GuaranteeError("a row does not sum to one"),
 ]
 
@@ -27,13 +40,12 @@ def test_the_tree_is_the_one_drawn_at_the_top_of_the_file() -> None:
             parents.pop()
         found[name] = parents[-1][1] if parents else "Exception"
         parents.append((len(indent), name))
-    defined = [kind for kind in vars(errors).values() if inspect.isclass(kind)]
+    defined = [kind for kind in vars(errors).values() if inspect.isclass(kind) and issubclass(kind, Exception)]
     assert found == {kind.__name__: kind.__bases__[0].__name__ for kind in defined}
 
 
 def test_ours_and_the_callers_are_told_apart() -> None:
-    assert not issubclass(GuaranteeError, UsageError)
-    assert [isinstance(error, UsageError) for error in EXAMPLES] == [True, True, False]
+    assert [isinstance(error, UsageError) for error in EXAMPLES] == [True, True, True, False, False, False]
 
 
 def test_an_error_carries_what_it_says() -> None:
@@ -57,3 +69,13 @@ def test_an_error_survives_being_copied_and_sent(error: VeilboostError) -> None:
         assert type(again) is type(error)
         assert str(again) == str(error)
         assert vars(again) == vars(error)
+
+
+def test_a_mistake_in_a_file_names_the_file_once() -> None:
+    with pytest.raises(FileError, match=r"^a\.csv: column 'age' must be whole; found 2\.5$"), blaming("b.toml"):
+        with blaming("a.csv"):
+            raise DataError("age", "must be whole", "2.5")
+    with pytest.raises(FileError, match=r"^a\.csv: No such file or directory$"), blaming("a.csv"):
+        raise FileNotFoundError(2, "No such file or directory", "a.csv")
+    with pytest.raises(GuaranteeError, match=r"^ours$"), blaming("a.csv"):
+        raise GuaranteeError("ours")

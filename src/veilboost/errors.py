@@ -3,9 +3,15 @@
 VeilboostError
 ├── UsageError            the caller's mistake: fix the call; the command line exits with 2
 │   ├── SettingError      a setting breaks its rule: carries name, rule and value
-│   └── DataError         a column's values break its contract: carries column, rule and what was found
+│   ├── DataError         a column's values break its contract: carries column, rule and what was found
+│   └── FileError         a file cannot be used as it is: carries the file and the problem
+├── RefusalError          the policy or a budget does not allow what was asked for; the command line exits with 4
+├── EvidenceError         a ledger, a receipt or a statement was altered: carries what does not fit; exits with 1
 └── GuaranteeError        our mistake: a check on our own numbers failed; nothing was released
 """
+
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 
 class VeilboostError(Exception):
@@ -48,8 +54,51 @@ class DataError(UsageError):
         return type(self), (self.column, self.rule, self.found)
 
 
+class FileError(UsageError):
+    """A file cannot be used as it is.
+
+    >>> raise FileError("policy.toml", "there is no such file")
+    Traceback (most recent call last):
+    veilboost.errors.FileError: policy.toml: there is no such file
+    """
+
+    def __init__(self, file: object, problem: str) -> None:
+        self.file, self.problem = str(file), problem
+        super().__init__(f"{file}: {problem}")
+
+    def __reduce__(self) -> tuple[type["FileError"], tuple[str, str]]:
+        return type(self), (self.file, self.problem)
+
+
+class RefusalError(VeilboostError):
+    """The policy or a budget does not allow what was asked for."""
+
+
+class EvidenceError(VeilboostError):
+    """A record that must not change has changed."""
+
+
 class GuaranteeError(VeilboostError):
     """A figure that we computed about ourselves is not what it must be."""
+
+
+@contextmanager
+def blaming(file: object) -> Iterator[None]:
+    """Name ``file`` in every mistake that is found in it.
+
+    >>> with blaming("table.csv"):
+    ...     raise DataError("age", "must not be missing", "NaN at row 3")
+    Traceback (most recent call last):
+    veilboost.errors.FileError: table.csv: column 'age' must not be missing; found NaN at row 3
+    """
+    try:
+        yield
+    except FileError:
+        raise
+    except UsageError as error:
+        raise FileError(file, str(error)) from error
+    except OSError as error:
+        raise FileError(file, error.strerror or type(error).__name__) from error
 
 
 def _short(value: object, limit: int = 80) -> str:

@@ -293,11 +293,10 @@ class RowKeys:
 
     def refuse_repeated(self) -> None:
         """Refuse keys that occur twice: equal codes of two rows would leave with equal noise."""
-        first, second = self.tags(os.urandom(KEY_BYTES)).T
-        order = np.lexsort((second, first))
-        same = (np.diff(first[order]) == 0) & (np.diff(second[order]) == 0)
-        if same.any():
-            raise DataError("row keys", "must be distinct", f"{np.count_nonzero(same)} repeated")
+        tags = self.tags(os.urandom(KEY_BYTES))
+        repeated = count_repeated(tags[tag_order(tags)])
+        if repeated:
+            raise DataError("row keys", "must be distinct", f"{repeated} repeated")
 
     def tags(self, key: bytes) -> Blocks:
         """Return two words for each row key, a pseudorandom function of it under ``key``."""
@@ -314,6 +313,19 @@ class RowKeys:
             going = self.counts > j
             state[going] = _permuted(key, state[going] ^ self.whole[going, j])
         return state ^ self.tails
+
+
+def tag_order(tags: Blocks) -> NDArray[np.intp]:
+    """Return the order that sorts ``tags``, by their second word where the first ones are equal."""
+    first, second = tags.T
+    order = np.argsort(first)
+    ordered = first[order]
+    return np.lexsort((second, first)) if (ordered[1:] == ordered[:-1]).any() else order
+
+
+def count_repeated(ordered: Blocks) -> int:
+    """Return how many of the ``ordered`` tags are equal to the one before."""
+    return int(np.count_nonzero((ordered[1:] == ordered[:-1]).all(axis=1)))
 
 
 def _integer_messages(keys: NDArray[Any]) -> RowKeys:

@@ -248,19 +248,23 @@ class Domain:
     def _rule(self) -> Rule:
         return Rule(self.lower, self.upper, self.value_codes - 1)
 
-    def encode(self, values: Values) -> Coded:
-        """Return the codes of a list, tuple or one-dimensional array (also masked), in its order."""
+    def encode(self, values: Values, *, times: NDArray[np.int64] | None = None, first_row: int = 0) -> Coded:
+        """Return the codes of a list, tuple or one-dimensional array (also masked), in its order.
+
+        With ``times`` each value counts that often; messages count rows from ``first_row``.
+        """
         array, gaps = read_column(values, self.column)
         if self.missing == "refuse":
-            refuse_gaps(gaps, self.column)
+            refuse_gaps(gaps, self.column, first_row)
         stand_in = self.size if self.impute is None else self._rule.code(self.impute)
         codes = np.full(array.size, stand_in, dtype=np.min_scalar_type(self.size))
+        counts = np.ones(array.size, dtype=np.int8) if times is None else times
         low = high = 0
         if not gaps.all():
-            units = read_units(self.kind, array, gaps, self.column)
-            low, high = self._rule.outside(units)
+            units = read_units(self.kind, array, gaps, self.column, first_row)
+            low, high = (int(counts[~gaps][out].sum()) for out in self._rule.outside(units))
             codes[~gaps] = self._rule.codes(units)
-        return Coded(codes, low, high, int(np.count_nonzero(gaps)), self.public)
+        return Coded(codes, low, high, int(counts[gaps].sum()), self.public)
 
     def decode(self, codes: Values) -> NDArray[Any]:
         """Return the largest raw value of each code (its border; the upper bound for the last value code).

@@ -29,19 +29,19 @@ def read_column(values: Values, column: str) -> tuple[Array, NDArray[np.bool_]]:
     return array, np.ma.getmaskarray(values) | _missing_in(array)
 
 
-def refuse_gaps(gaps: NDArray[np.bool_], column: str) -> None:
+def refuse_gaps(gaps: NDArray[np.bool_], column: str, first_row: int = 0) -> None:
     """Refuse a column with missing values."""
     if gaps.any():
-        raise DataError(column, "must not hold missing values", f"one at row {np.argmax(gaps)}")
+        raise DataError(column, "must not hold missing values", f"one at row {first_row + int(np.argmax(gaps))}")
 
 
-def read_units(kind: Kind, array: Array, gaps: NDArray[np.bool_], column: str) -> Array:
+def read_units(kind: Kind, array: Array, gaps: NDArray[np.bool_], column: str, first_row: int = 0) -> Array:
     """Read the values that are not missing; a misfit is reported by its row in the whole column."""
     try:
         return kind.read(array[~gaps] if gaps.any() else array)
     except MisfitError as misfit:
         row = int(np.flatnonzero(~gaps)[misfit.position])
-        raise DataError(column, f"must hold {kind.noun} in every row", _found(array[row], row)) from None
+        raise DataError(column, f"must hold {kind.noun} in every row", _found(array[row], first_row + row)) from None
 
 
 def read_codes(codes: Values, size: int, column: str) -> NDArray[np.int64]:

@@ -35,15 +35,15 @@ class Rule:
         """Return the code of one unit inside the bounds."""
         return 1 + math.ceil((Fraction(unit) - self.lower) / self.width)
 
-    def outside(self, units: Array) -> tuple[int, int]:
-        """Count the units below and above the bounds."""
+    def outside(self, units: Array) -> tuple[Array, Array]:
+        """Return which units lie below and which above the bounds."""
         low: float | Fraction = self.lower
         high: float | Fraction = self.upper
         if units.dtype.kind == "f":
             low, high = float(low), float(high)
         elif units.dtype.kind in "iu":
             low, high = math.ceil(low), math.floor(high)
-        return int(np.count_nonzero(units < low)), int(np.count_nonzero(units > high))
+        return units < low, units > high
 
     def codes(self, units: Array) -> Array:
         """Return the code of every unit: float64, any integer dtype, or exact Python numbers."""
