@@ -1,8 +1,14 @@
 """Write a file whole or not at all."""
 
+import errno
+import math
 import os
+import shutil
 import tempfile
 from pathlib import Path
+from typing import Any
+
+import msgspec
 
 from veilboost.errors import SettingError
 
@@ -18,17 +24,69 @@ def check_writable(*paths: Path) -> None:
             raise SettingError("out", "must be a folder in which files can be written", str(path.parent))
 
 
+def as_json(value: Any) -> bytes:
+    """Return a struct or plain value as one JSON document; an infinite number is the text "inf".
+
+    >>> as_json({"gaps": [0.5, float("inf")]})
+    b'{"gaps":[0.5,"inf"]}'
+    """
+    return msgspec.json.encode(_finite(msgspec.to_builtins(value)))
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _finite(each) for name, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(each) for each in value]
+    return "inf" if value == math.inf else value
+
+
+def settle(path: Path) -> None:
+    """See to it that what was written to ``path`` survives a loss of power."""
+    with path.open("rb") as file:
+        os.fsync(file.fileno())
+
+
 def write_whole(path: Path, text: str) -> None:
     """Write ``text`` aside, then rename it to ``path``: a reader sees the old file or the new one, never a part."""
+    _write(path, text.encode(), 0o644)
+
+
+def write_private(path: Path, content: bytes) -> None:
+    """Write ``content`` in the same way, for the owner's eyes alone."""
+    _write(path, content, 0o600)
+
+
+def _write(path: Path, content: bytes, mode: int) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, aside = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(text)
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
             file.flush()
             os.fsync(file.fileno())
-        Path(aside).chmod(0o644)
+        Path(aside).chmod(mode)
         Path(aside).replace(path)
     except BaseException:
         Path(aside).unlink(missing_ok=True)
         raise
+
+
+def move_whole(made: Path, path: Path) -> None:
+    """Move the finished file ``made`` to ``path``, also from another disk, so that no reader ever sees a part."""
+    made.chmod(0o644)
+    try:
+        made.replace(path)
+    except OSError as error:
+        if error.errno != errno.EXDEV:
+            raise
+        handle, aside = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+        os.close(handle)
+        try:
+            shutil.copyfile(made, aside)
+            Path(aside).chmod(0o644)
+            Path(aside).replace(path)
+        except BaseException:
+            Path(aside).unlink(missing_ok=True)
+            raise
+        made.unlink()

@@ -1,6 +1,7 @@
 """Frozen, checked settings: one rule and one error text for each kind of value, wherever it comes from."""
 
 import math
+from collections.abc import Iterable
 from numbers import Integral, Real
 
 import msgspec
@@ -61,3 +62,38 @@ class MechanismSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknow
     def values(self) -> dict[str, object]:
         """Return the parameters by name."""
         return {name: getattr(self, name) for name in self.__struct_fields__ if name != "mechanism"}
+
+
+class DomainSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A public domain by the name of its kind, and its parameters; those it does not take must be left out."""
+
+    kind: str
+    lower: object = None
+    upper: object = None
+    first: object = None
+    last: object = None
+    size: int | None = None
+    places: int | None = None
+    categories: list[str | int] | None = None
+    missing: str | None = None
+    impute: object = None
+
+    def values(self) -> dict[str, object]:
+        """Return the parameters by name."""
+        return {name: getattr(self, name) for name in self.__struct_fields__ if name != "kind"}
+
+
+def only_taken(what: str, given: dict[str, object], taken: Iterable[str], needed: Iterable[str]) -> dict[str, object]:
+    """Return the parameters that are ``given``, or refuse one that ``what`` does not take, or lacks.
+
+    >>> only_taken("'dates'", {"first": 1, "last": None}, ["first", "last"], [])
+    {'first': 1}
+    """
+    known, set_ = list(taken), {name: value for name, value in given.items() if value is not None}
+    for name, value in set_.items():
+        if name not in known:
+            raise SettingError(name, f"is no setting of {what}, which takes {', '.join(known)}", value)
+    for name in needed:
+        if name not in set_:
+            raise SettingError(name, f"must be given for {what}", None)
+    return set_

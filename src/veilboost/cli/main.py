@@ -1,15 +1,20 @@
-"""The `veilboost` command and how it ends: 0 done, 1 refuted, 2 the user's mistake, 3 ours, 130 interrupted."""
+"""The `veilboost` command and how it ends: 0 done, 1 refuted or altered, 2 the user's mistake, 3 ours, 4 refused by
+the policy, 130 interrupted.
+"""
 
+import logging
 import os
 import sys
+from pathlib import Path
 from typing import Annotated
 
 import typer
 from typer.exceptions import TyperException
 
 import veilboost
-from veilboost.cli import audit, bench, certify, demo
-from veilboost.errors import UsageError, VeilboostError
+from veilboost.cli import audit, bench, certify, demo, init, keys, ledger
+from veilboost.cli import desensitise as desensitising
+from veilboost.errors import EvidenceError, RefusalError, UsageError, VeilboostError
 
 _INTERRUPTED = 130
 
@@ -20,13 +25,17 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
     help="Boosted trees across organisations that may not show each other their data. Every privacy figure is "
     "computed from the integers that are sampled, and an attack has tried to refute it.",
-    epilog="Exit codes: 0 done, 1 an audit refuted its claim, 2 a mistake in the call or the data, 3 a failed check "
-    "of our own, 130 interrupted.",
+    epilog="Exit codes: 0 done, 1 an audit refuted its claim or a record was altered, 2 a mistake in the call or the "
+    "data, 3 a failed check of our own, 4 refused by the policy or a budget, 130 interrupted.",
 )
 app.command("certify")(certify.certify)
 app.command("demo")(demo.demo)
+app.command("desensitise")(desensitising.desensitise)
 app.add_typer(audit.app, name="audit")
 app.add_typer(bench.app, name="bench")
+app.add_typer(init.app, name="init")
+app.add_typer(keys.app, name="keys")
+app.add_typer(ledger.app, name="ledger")
 
 
 def _show_version(wanted: bool) -> None:
@@ -37,9 +46,20 @@ def _show_version(wanted: bool) -> None:
 
 @app.callback()
 def _options(
-    version: Annotated[bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show it.")] = False,
+    _version: Annotated[
+        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show it.")
+    ] = False,
+    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Say on standard error what is being done.")] = False,
+    log: Annotated[Path | None, typer.Option("--log", help="Say it in this file, with the time.")] = None,
 ) -> None:
-    pass
+    logger = logging.getLogger("veilboost")
+    logger.setLevel(logging.INFO)
+    if verbose:
+        logger.addHandler(logging.StreamHandler())
+    if log is not None:
+        file = logging.FileHandler(log, encoding="utf-8")
+        file.setFormatter(logging.Formatter("%(asctime)s %(name)s %(levelname)s %(message)s"))
+        logger.addHandler(file)
 
 
 def main() -> None:
@@ -54,6 +74,10 @@ def _run() -> int:
         return _fail(error.format_message(), error.exit_code)
     except UsageError as error:
         return _fail(str(error), 2)
+    except RefusalError as error:
+        return _fail(f"refused: {error}", 4)
+    except EvidenceError as error:
+        return _fail(f"ALTERED: {error}", 1)
     except VeilboostError as error:
         return _fail(f"a check of our own failed, nothing was released: {error}", 3)
     except BrokenPipeError:

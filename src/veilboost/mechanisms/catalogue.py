@@ -15,7 +15,7 @@ from veilboost.mechanisms.local_map import LocalMap
 from veilboost.mechanisms.mechanism import Mechanism, TableMechanism
 from veilboost.mechanisms.randomized_response import RandomizedResponse
 from veilboost.mechanisms.tight_map import TightMap
-from veilboost.settings import MechanismSettings
+from veilboost.settings import MechanismSettings, only_taken
 
 TABLE_MECHANISMS: dict[str, type[TableMechanism]] = {
     "global": GlobalMap,
@@ -45,14 +45,9 @@ def from_settings(settings: MechanismSettings) -> Mechanism:
     name = settings.mechanism
     if name not in MECHANISMS:
         raise SettingError("mechanism", f"must be one of {', '.join(MECHANISMS)}", name)
-    taken = {field.name: field for field in fields(MECHANISMS[name]) if field.init}
-    given = {key: value for key, value in settings.values().items() if value is not None}
-    for key, value in given.items():
-        if key not in taken:
-            raise SettingError(key, f"is no setting of {name!r}, which takes {', '.join(taken)}", value)
-    for key, field in taken.items():
-        if key not in given and field.default is MISSING:
-            raise SettingError(key, f"must be given for {name!r}", None)
+    taken = [field for field in fields(MECHANISMS[name]) if field.init]
+    needed = [field.name for field in taken if field.default is MISSING]
+    given = only_taken(repr(name), settings.values(), [field.name for field in taken], needed)
     kind: Any = MECHANISMS[name]
     made: Mechanism = kind(**given)
     return made

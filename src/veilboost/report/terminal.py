@@ -7,15 +7,14 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from decimal import ROUND_CEILING, Context, Decimal
 from itertools import groupby
-from typing import Any
 
-import msgspec
 import numpy as np
 from numpy.typing import NDArray
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
+from veilboost.files import as_json
 from veilboost.privacy.rounding import shown
 
 Report = Callable[[float], None]
@@ -42,25 +41,30 @@ class _Console(Console):
 
 def json(value: object) -> None:
     """Print ``value`` as one JSON document; an infinite number is the text "inf"."""
-    console().out(msgspec.json.encode(_finite(msgspec.to_builtins(value))).decode())
-
-
-def _finite(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {name: _finite(each) for name, each in value.items()}
-    if isinstance(value, list | tuple):
-        return [_finite(each) for each in value]
-    return "inf" if value == math.inf else value
+    console().out(as_json(value).decode())
 
 
 @contextmanager
 def progress(task: str, *, quiet: bool = False) -> Iterator[Report]:
     """Show a bar with the time left on standard error; give it the share that is done."""
+    with steps(quiet=quiet) as report:
+        yield lambda done: report(task, done)
+
+
+@contextmanager
+def steps(*, quiet: bool = False) -> Iterator[Callable[[str, float], None]]:
+    """Show a bar for each step of some work, with its time left; give it the step and the share that is done."""
     columns = (TextColumn("{task.description}"), BarColumn(), TimeRemainingColumn())
     screen = console(stderr=True)
     with Progress(*columns, console=screen, transient=True, disable=quiet or not screen.is_terminal) as bar:
-        shown = bar.add_task(task, total=1.0)
-        yield lambda done: bar.update(shown, completed=done)
+        known: dict[str, TaskID] = {}
+
+        def report(step: str, done: float) -> None:
+            if step not in known:
+                known[step] = bar.add_task(step, total=1.0)
+            bar.update(known[step], completed=done)
+
+        yield report
 
 
 def spread(count: int, most: int = 12) -> list[int]:

@@ -1,0 +1,32 @@
+"""`veilboost init`: files to begin with."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+app = typer.Typer(no_args_is_help=True, help="Write a file to begin with.")
+
+
+@app.callback()
+def _files() -> None:
+    pass
+
+
+@app.command("policy")
+def policy(
+    table: Annotated[str, typer.Argument(metavar="TABLE", help="The table it is for; its values are not looked at.")],
+    out: Annotated[Path, typer.Option("--out", help="The file to write.")] = Path("policy.toml"),
+) -> None:
+    """Write a commented draft of a policy, from the names and types of a table's columns."""
+    from veilboost.data import open_source
+    from veilboost.errors import FileError
+    from veilboost.files import write_whole
+    from veilboost.release import draft
+    from veilboost.report import terminal
+
+    if out.exists():
+        raise FileError(out, "is there already")
+    text = draft(open_source(table))
+    write_whole(out, text)
+    terminal.say(f"{out}: a draft; fill in what stands in <angle brackets>")

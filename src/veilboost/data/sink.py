@@ -1,0 +1,63 @@
+"""Where a desensitised table goes: a Parquet or a CSV file."""
+
+from pathlib import Path
+from typing import Self
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from pyarrow import csv
+
+from veilboost.errors import FileError
+
+_GROUP_ROWS = 1 << 17
+ENDINGS = (".parquet", ".csv")
+
+
+class Sink:
+    """A file that takes tables of one schema, in row groups of a useful size whatever the tables' own."""
+
+    def __init__(self, path: Path, ending: str, schema: pa.Schema) -> None:
+        self._schema = pa.schema([(field.name, _plain(field.type)) for field in schema])
+        self._waiting: list[pa.Table] = []
+        self._rows = 0
+        if ending == ".csv":
+            self._file: pq.ParquetWriter | csv.CSVWriter = csv.CSVWriter(path, self._schema)
+        else:
+            self._file = pq.ParquetWriter(path, schema, store_schema=False)
+        self._textual = ending == ".csv"
+
+    def write(self, table: pa.Table) -> None:
+        """Take the rows of ``table``."""
+        self._waiting.append(table.cast(self._schema) if self._textual else table)
+        self._rows += table.num_rows
+        if self._rows >= _GROUP_ROWS:
+            self._flush()
+
+    def _flush(self) -> None:
+        if self._waiting:
+            self._file.write_table(pa.concat_tables(self._waiting))
+        self._waiting, self._rows = [], 0
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: object, error: object, trace: object) -> None:
+        if kind is None:
+            self._flush()
+        self._file.close()
+
+
+def open_sink(path: Path, ending: str, schema: pa.Schema) -> Sink:
+    """Open ``path`` for a table of ``schema``, in the format of ``ending``."""
+    return Sink(path, ending, schema)
+
+
+def check_ending(path: Path) -> str:
+    """Return the ending of an output's name, or refuse it."""
+    if path.suffix not in ENDINGS:
+        raise FileError(path, f"must end with {' or '.join(ENDINGS)}")
+    return path.suffix
+
+
+def _plain(kind: pa.DataType) -> pa.DataType:
+    return kind.value_type if isinstance(kind, pa.DictionaryType) else kind

@@ -1,0 +1,210 @@
+"""Charge a staged table to the ledger, or refuse it: each row for its new codes, before anything is drawn."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from veilboost.errors import DataError, RefusalError
+from veilboost.privacy.budget import loss_of
+from veilboost.randomness import count_repeated
+from veilboost.release.ahead import ahead
+from veilboost.release.history import Charged, History, write_history
+from veilboost.release.ledger import Ledger
+from veilboost.release.policy import Column, Policy
+from veilboost.release.staging import BUCKETS, Bucket, Staged
+
+Body = Mapping[str, Any]
+Truth = NDArray[np.bool_]
+
+
+class Charge(msgspec.Struct, frozen=True, kw_only=True):
+    """What a release costs in one column; losses in trillionths, none where nothing bounds them."""
+
+    column: str
+    source: str
+    new_values: int
+    budget: int | None
+    spent: int | None
+    """By the row that has spent most, this release included."""
+    cap: int | None
+
+    @property
+    def remaining(self) -> int | None:
+        """What is left for the row that has spent most."""
+        return None if self.cap is None or self.spent is None else self.cap - self.spent
+
+
+class Bill(msgspec.Struct, frozen=True, kw_only=True):
+    """What a release costs, column by column and for the row that has spent most over all of them."""
+
+    columns: list[Charge]
+    row_spent: int | None
+    row_cap: int | None
+    rows_with_history: int
+
+
+@dataclass(frozen=True)
+class _Past:
+    """What has been charged before: by row, and, for fresh noise, to every row alike."""
+
+    history: History
+    by_source: dict[str, int] = field(default_factory=dict)
+    unbounded: bool = False
+
+
+@dataclass(frozen=True)
+class _Part:
+    """What one bucket costs."""
+
+    bucket: Bucket
+    new: Truth
+    spent: list[int]
+    row_spent: int
+    repeated: int
+
+
+def charge(
+    ledger: Ledger,
+    staged: Staged,
+    policy: Policy,
+    key_version: int | None,
+    history_file: Path,
+    progress: Callable[[float], None],
+) -> Bill:
+    """Work out what the staged table costs, and write down what is new about its rows; the ledger must be held.
+
+    Nothing enters the ledger here. A cap that would be exceeded and a repeated row key are refused.
+    """
+    earlier = [line.body for line in ledger.lines() if line.body["event"] == "charged"]
+    _check_table(policy, earlier, staged.rows)
+    past = _past(ledger, earlier, policy)
+    tracked = [column for column in staged.columns if column.budget is not None]
+    charged = [_charged(column, key_version) for column in tracked]
+    parts = []
+
+    def noted(part: _Part, number: int) -> tuple[Bucket, Sequence[NDArray[Any]], Truth]:
+        parts.append((part.new.sum(axis=1), part.spent, part.row_spent, part.repeated))
+        progress((number + 1) / BUCKETS)
+        return part.bucket, [part.bucket.codes[column.name] for column in tracked], part.new
+
+    def work(number: int) -> _Part:
+        return _part(staged.bucket(number), number, past, tracked, charged)
+
+    written = (noted(part, number) for number, part in enumerate(ahead(work, range(BUCKETS))))
+    if key_version is None:
+        rows = sum(len(bucket.tags) for bucket, _, _ in written)
+    else:
+        rows = write_history(history_file, charged, written)
+    new, spent, row_spent, repeated = (np.array(each) for each in zip(*parts, strict=True))
+    if repeated.sum():
+        raise DataError(str(policy.rows.key), "must name each row once", f"{repeated.sum()} repeated row keys")
+    bill = _bill(staged, policy, past, tracked, new.sum(axis=0), spent.max(axis=0), int(row_spent.max()), rows)
+    _check_caps(bill)
+    return bill
+
+
+def _part(bucket: Bucket, number: int, past: _Past, tracked: Sequence[Column], charged: Sequence[Charged]) -> _Part:
+    """Compare the rows of a bucket with their past: a code that was charged for before costs nothing."""
+    rows = len(bucket.tags)
+    new = np.ones((len(tracked), rows), dtype=np.bool_)
+    spent = {each.source: np.full(rows, past.by_source.get(each.source, 0)) for each in charged}
+    row_spent = np.full(rows, sum(past.by_source.values()))
+    for entry in past.history.entries(number, bucket):
+        cost = entry.known * np.int64(entry.charged.budget)
+        row_spent += cost
+        if entry.charged.source in spent:
+            spent[entry.charged.source] += cost
+        for i, column in enumerate(tracked):
+            if entry.charged.same_noise(charged[i]):
+                new[i] &= ~(entry.known & (entry.codes == bucket.codes[column.name]))
+    for i, each in enumerate(charged):
+        cost = new[i] * np.int64(each.budget)
+        spent[each.source] += cost
+        row_spent += cost
+    most = [int(spent[each.source].max(initial=0)) for each in charged]
+    return _Part(bucket, new, most, int(row_spent.max(initial=0)), count_repeated(bucket.tags))
+
+
+def _charged(column: Column, key_version: int | None) -> Charged:
+    return Charged(source=column.source, table=column.table, key_version=key_version or 0, budget=column.budget or 0)
+
+
+def _past(ledger: Ledger, earlier: Sequence[Body], policy: Policy) -> _Past:
+    """Read what concerns these rows: their history, what was charged to all, and whether anything had no bound."""
+    by_source: dict[str, int] = {}
+    files, unbounded = [], False
+    for body in earlier:
+        if body["row_kind"] != row_kind(policy):
+            continue
+        unbounded |= any(column["budget"] is None for column in body["columns"])
+        if body["history"] is not None:
+            files.append(ledger.folder / body["history"]["file"])
+        elif body["noise"] == "fresh":
+            for column in body["columns"]:
+                by_source[column["source"]] = by_source.get(column["source"], 0) + (column["budget"] or 0)
+    return _Past(History(files), by_source, unbounded)
+
+
+def row_kind(policy: Policy) -> str:
+    """Return what the rows are rows of: the same kind of key names the same rows in every table."""
+    return policy.rows.of or policy.rows.key or ""
+
+
+def _bill(
+    staged: Staged,
+    policy: Policy,
+    past: _Past,
+    tracked: Sequence[Column],
+    new: NDArray[np.int64],
+    spent: NDArray[np.int64],
+    row_spent: int,
+    rows: int,
+) -> Bill:
+    figures = {column.name: (int(n), int(s)) for column, n, s in zip(tracked, new, spent, strict=True)}
+    charges = []
+    for column in staged.columns:
+        new_values, most = figures.get(column.name, (staged.rows, None))
+        charges.append(
+            Charge(
+                column=column.name,
+                source=column.source,
+                new_values=new_values,
+                budget=column.budget,
+                spent=most,
+                cap=column.cap,
+            )
+        )
+    unbounded = past.unbounded or len(tracked) < len(staged.columns)
+    return Bill(
+        columns=charges,
+        row_spent=None if unbounded else row_spent,
+        row_cap=policy.caps.row_units,
+        rows_with_history=rows,
+    )
+
+
+def _check_table(policy: Policy, earlier: Sequence[Body], rows: int) -> None:
+    caps, done = policy.caps, sum(body["row_kind"] == row_kind(policy) for body in earlier)
+    if caps.releases is not None and done >= caps.releases:
+        raise RefusalError(f"caps.releases: the policy allows {caps.releases}, and there have been {done}")
+    if caps.rows is not None and rows > caps.rows:
+        raise RefusalError(f"caps.rows: the policy allows {caps.rows:,} rows in one release; the table has {rows:,}")
+
+
+def _check_caps(bill: Bill) -> None:
+    for each in bill.columns:
+        if each.cap is not None and (each.spent is None or each.spent > each.cap):
+            raise RefusalError(
+                f"column {each.column!r}: this release would bring what a row has spent to {loss_of(each.spent):g}, "
+                f"above the policy's cap of {loss_of(each.cap):g}"
+            )
+    if bill.row_cap is not None and (bill.row_spent is None or bill.row_spent > bill.row_cap):
+        raise RefusalError(
+            f"caps.row: this release would bring what a row has spent over all its columns to "
+            f"{loss_of(bill.row_spent):g}, above the policy's cap of {loss_of(bill.row_cap):g}"
+        )

@@ -1,0 +1,187 @@
+"""Desensitise a table: stage, charge, draw, hand over. Nothing is drawn before it is charged for."""
+
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from veilboost.data import Source, fits, open_sink
+from veilboost.data.sink import check_ending
+from veilboost.domain import Domain
+from veilboost.errors import DataError, FileError, blaming
+from veilboost.files import as_json, check_writable, move_whole, settle, write_whole
+from veilboost.release import statement as statements
+from veilboost.release.charging import Bill, charge, row_kind
+from veilboost.release.history import digest
+from veilboost.release.keys import NoiseKey, load_key
+from veilboost.release.leaving import Leaving, leave
+from veilboost.release.ledger import Ledger
+from veilboost.release.policy import Policy, Request
+from veilboost.release.staging import BUCKETS, Counts, Staged, private_folder, stage
+
+Progress = Callable[[str, float], None]
+log = logging.getLogger("veilboost.release")
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a release did, or would do: for its owner's eyes."""
+
+    request: Request
+    rows: int
+    counts: dict[str, Counts]
+    bill: Bill
+    written: tuple[Path, ...]
+
+
+def desensitise(
+    source: Source,
+    out: Path,
+    policy: Policy,
+    request: Request,
+    *,
+    as_codes: bool = False,
+    dry_run: bool = False,
+    progress: Progress = lambda _step, _share: None,
+) -> Outcome:
+    """Write the columns that ``request`` asks for to ``out``, each value with its noise, and a statement beside it.
+
+    1. *Stage*: read the table once, check and encode every value.
+    2. *Charge*: compare with each row's past and enter the cost into the ledger, or refuse.
+    3. *Draw*: every value, into a private file.
+    4. *Hand over*: enter the file's digest into the ledger, write the statement, move the file to ``out``.
+
+    A dry run ends before anything is entered.
+    """
+    ending = check_ending(out)
+    files = (out, out.with_name(f"{out.name}.privacy.json"), out.with_name(f"{out.name}.privacy.txt"))
+    check_writable(*files)
+    if Path(source.name).absolute() == out.absolute():
+        raise FileError(out, "is the table itself; name another file for what leaves")
+    _check_schema(source, policy, request)
+    key = load_key(policy.noise_key) if policy.rows.noise == "permanent" else None
+    with Ledger(policy.ledger) as ledger, blaming(policy.ledger), private_folder(ledger.folder) as folder:
+        with blaming(source.name):
+            staged = stage(
+                source, request.columns, policy.rows, ledger.tag_key, folder, lambda share: progress("reading", share)
+            )
+        log.info("staged %d rows of %s", staged.rows, source.name)
+        with ledger.held(), blaming(source.name):
+            history = folder / "history"
+            version = None if key is None else key.version
+            bill = charge(ledger, staged, policy, version, history, lambda share: progress("charging", share))
+            if not dry_run:
+                _enter(ledger, policy, request, key, staged, bill, history)
+        log.info("charged %d rows with something new", bill.rows_with_history)
+        outcome = Outcome(request, staged.rows, staged.counts, bill, () if dry_run else files)
+        if not dry_run:
+            made = folder / f"out{ending}"
+            _draw(staged, request, key, made, ending, as_codes, progress)
+            _hand_over(ledger, policy, request, key, made, files)
+            log.info("wrote %s", out)
+    return outcome
+
+
+def _check_schema(source: Source, policy: Policy, request: Request) -> None:
+    """Refuse a table that lacks a column, or has one of a type that cannot hold its domain."""
+    rows = policy.rows
+    with blaming(source.name):
+        source.check([*([rows.key] if rows.key else []), *(each.name for each in request.columns), *rows.carry])
+        for column in request.columns:
+            held = source.schema.field(column.name).type
+            if not source.textual and not fits(column.domain, held):
+                raise DataError(column.name, f"must hold {_nouns(column.domain)}", f"a column of type {held}")
+
+
+def _nouns(domain: Domain) -> str:
+    return f"{domain.kind.name} ({domain.kind.noun} in every row)"
+
+
+def _enter(
+    ledger: Ledger,
+    policy: Policy,
+    request: Request,
+    key: NoiseKey | None,
+    staged: Staged,
+    bill: Bill,
+    history: Path,
+) -> None:
+    """Enter a charge; what is new about the rows goes into the ledger's folder first."""
+    kept = None
+    if key is not None and bill.rows_with_history:
+        kept = {"file": f"{ledger.receipt().lines + 1}.history", "sha256": digest(history)}
+        settle(history)
+        history.replace(ledger.folder / kept["file"])
+    costs = {each.column: each for each in bill.columns}
+    ledger.append(
+        {
+            "event": "charged",
+            "job": request.job,
+            "to": request.who,
+            "purpose": request.purpose,
+            "party": policy.party,
+            "policy": policy.digest,
+            "rows": staged.rows,
+            "row_kind": row_kind(policy),
+            "noise": policy.rows.noise,
+            "key_version": None if key is None else key.version,
+            "carried": list(policy.rows.carry),
+            "columns": [
+                {
+                    "column": column.name,
+                    "source": column.source,
+                    "domain": column.domain.describe(),
+                    "mechanism": repr(column.mechanism),
+                    "table": column.table,
+                    "guarantee": str(column.mechanism.definition),
+                    "budget": column.budget,
+                    "new_values": costs[column.name].new_values,
+                    "spent": costs[column.name].spent,
+                    "cap": column.cap,
+                    "remaining": costs[column.name].remaining,
+                }
+                for column in request.columns
+            ],
+            "row_spent": bill.row_spent,
+            "row_cap": bill.row_cap,
+            "history": kept,
+        }
+    )
+
+
+def _draw(
+    staged: Staged,
+    request: Request,
+    key: NoiseKey | None,
+    made: Path,
+    ending: str,
+    as_codes: bool,
+    progress: Progress,
+) -> None:
+    columns = [Leaving(column, key, as_codes) for column in request.columns]
+    tables = leave(staged, columns)
+    first = next(tables)
+    with open_sink(made, ending, first.schema) as sink:
+        sink.write(first)
+        for number, table in enumerate(tables, 2):
+            sink.write(table)
+            progress("drawing", number / BUCKETS)
+
+
+def _hand_over(
+    ledger: Ledger, policy: Policy, request: Request, key: NoiseKey | None, made: Path, files: tuple[Path, Path, Path]
+) -> None:
+    """Enter what is about to leave, and let it go, its statement first."""
+    out, for_programs, for_people = files
+    body: dict[str, Any] = {"event": "left", "job": request.job, "to": request.who, "file": out.name}
+    body |= {"sha256": digest(made), "bytes": made.stat().st_size}
+    with ledger.held():
+        ledger.append(body)
+        receipt = ledger.receipt()
+    said = statements.state(policy, request, key, body["sha256"], receipt)
+    write_whole(for_programs, msgspec.json.format(as_json(said)).decode() + "\n")
+    write_whole(for_people, statements.text(said))
+    move_whole(made, out)

@@ -1,0 +1,141 @@
+"""The history of every row: which codes it has been charged for, in which column, under which table and key.
+
+One file a release, written before anything is drawn and never changed: for each bucket a batch of rows in the order
+of their tags, with the codes that were new. A code that a row was charged for leaves with the same noise for ever,
+so it costs nothing when it leaves again.
+"""
+
+import hashlib
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+from pyarrow import ipc
+
+from veilboost.compiled import compiled
+from veilboost.errors import EvidenceError
+from veilboost.release.staging import Bucket
+
+Tags = NDArray[np.uint64]
+Spent = NDArray[np.int64]
+
+_CHUNK = 1 << 20
+
+
+class Charged(msgspec.Struct, frozen=True, kw_only=True):
+    """What one release charged for in one column: codes of ``source`` in ``table`` under a version of the noise key."""
+
+    source: str
+    table: str
+    key_version: int
+    budget: int
+
+    def same_noise(self, other: "Charged") -> bool:
+        """Whether equal codes of a row leave with equal noise under both."""
+        mine = self.source, self.table, self.key_version
+        return mine == (other.source, other.table, other.key_version)
+
+
+@dataclass(frozen=True)
+class Entry:
+    """The part of one release's history that lies in one bucket, matched to the rows of a bucket."""
+
+    charged: Charged
+    known: NDArray[np.bool_]
+    codes: NDArray[Any]
+
+
+class History:
+    """The histories of all earlier releases of one kind of row."""
+
+    def __init__(self, files: Sequence[Path]) -> None:
+        self._files = files
+        for file in files:
+            if not file.is_file():
+                raise EvidenceError(f"{file}: is missing from the history of the ledger")
+
+    def entries(self, number: int, bucket: Bucket) -> Iterator[Entry]:
+        """Yield what the rows of bucket ``number`` were charged for in each column of each earlier release."""
+        for file in self._files:
+            with pa.OSFile(str(file)) as opened:
+                reader = ipc.open_file(opened)
+                batch, columns = reader.get_batch(number), charged_columns(reader.schema)
+            if not batch.num_rows:
+                continue
+            at = match(bucket.tags, np.column_stack([batch["tag0"].to_numpy(), batch["tag1"].to_numpy()]))
+            for i, charged in enumerate(columns):
+                codes = batch[f"{i}"].take(pa.array(at, mask=at < 0))
+                known = codes.is_valid().to_numpy(zero_copy_only=False)
+                yield Entry(charged, known, codes.fill_null(0).to_numpy(zero_copy_only=False))
+
+
+def charged_columns(schema: pa.Schema) -> list[Charged]:
+    """Return what the columns of a history file stand for."""
+    return msgspec.json.decode(schema.metadata[b"charged"], type=list[Charged])
+
+
+def match(rows: Tags, history: Tags) -> NDArray[np.int64]:
+    """Return for each of the sorted ``rows`` where it stands in the sorted ``history``, or -1.
+
+    >>> match(np.array([[1, 0], [1, 5], [9, 9]], np.uint64), np.array([[1, 5], [7, 0]], np.uint64)).tolist()
+    [-1, 0, -1]
+    """
+    places = np.full(len(rows), -1, dtype=np.int64)
+    _merge(np.ascontiguousarray(rows), np.ascontiguousarray(history), places)
+    return places
+
+
+@compiled
+def _merge(rows: Tags, history: Tags, places: NDArray[np.int64]) -> None:
+    """Walk both lists once."""
+    j = 0
+    for i in range(len(rows)):
+        first, second = rows[i, 0], rows[i, 1]
+        while j < len(history) and (history[j, 0] < first or (history[j, 0] == first and history[j, 1] < second)):
+            j += 1
+        if j < len(history) and history[j, 0] == first and history[j, 1] == second:
+            places[i] = j
+
+
+def write_history(
+    file: Path, columns: Sequence[Charged], parts: Iterable[tuple[Bucket, Sequence[NDArray[Any]], NDArray[np.bool_]]]
+) -> int:
+    """Write for each bucket the rows with something new, and return how many rows there are.
+
+    A part is a bucket, its codes column by column, and which of them are new (a row of truth values each column).
+    """
+    rows = 0
+    with pa.OSFile(str(file), "wb") as opened:
+        writer = None
+        for bucket, codes, new in parts:
+            batch = _batch(bucket, codes, new, columns)
+            writer = writer or ipc.new_file(opened, batch.schema)
+            writer.write_batch(batch)
+            rows += batch.num_rows
+        if writer is not None:
+            writer.close()
+    return rows
+
+
+def _batch(
+    bucket: Bucket, codes: Sequence[NDArray[Any]], new: NDArray[np.bool_], columns: Sequence[Charged]
+) -> pa.RecordBatch:
+    kept = new.any(axis=0)
+    arrays = {f"tag{i}": pa.array(np.ascontiguousarray(bucket.tags[kept, i])) for i in (0, 1)}
+    arrays |= {f"{i}": pa.array(column[kept], mask=~new[i, kept]) for i, column in enumerate(codes)}
+    batch = pa.RecordBatch.from_pydict(arrays)
+    return batch.replace_schema_metadata({"charged": msgspec.json.encode(list(columns))})
+
+
+def digest(file: Path) -> str:
+    """Return the SHA-256 of a file, read piece by piece."""
+    found = hashlib.sha256()
+    with file.open("rb") as opened:
+        while piece := opened.read(_CHUNK):
+            found.update(piece)
+    return found.hexdigest()

@@ -1,0 +1,219 @@
+"""A private copy of what is about to leave: row tags, keys and codes, sorted into buckets by tag.
+
+Everything after this reads the copy, so what is charged is what is drawn, whatever happens to the table meanwhile.
+A bucket holds the rows whose tags begin alike, and fits into memory however many rows there are in all. Tags are
+keyed, so their order says nothing about the order in which rows are stored.
+"""
+
+import fcntl
+import os
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+from pyarrow import ipc
+
+from veilboost.data import Source, coded
+from veilboost.domain import Coded
+from veilboost.errors import DataError
+from veilboost.randomness import RowKeys, tag_order
+from veilboost.release.policy import Column, Rows
+
+BUCKET_BITS = 6
+BUCKETS = 1 << BUCKET_BITS
+KEY = "key"
+_TAGS = ("tag0", "tag1")
+
+
+@dataclass
+class Counts:
+    """What the owner of a column is told about it, and nobody else."""
+
+    clipped_low: int = 0
+    clipped_high: int = 0
+    missing: int = 0
+
+    def add(self, found: Coded) -> None:
+        """Count a batch."""
+        self.clipped_low += found.clipped_low
+        self.clipped_high += found.clipped_high
+        self.missing += found.missing
+
+
+@dataclass(frozen=True)
+class Bucket:
+    """The rows of one bucket in the order of their tags; ``keys`` only where the noise is permanent."""
+
+    tags: NDArray[np.uint64]
+    keys: RowKeys | None
+    codes: dict[str, NDArray[Any]]
+    carried: pa.Table
+
+
+@dataclass(frozen=True)
+class Staged:
+    """A staged table in ``folder``."""
+
+    folder: Path
+    rows: int
+    columns: tuple[Column, ...]
+    carry: tuple[str, ...]
+    counts: dict[str, Counts]
+
+    def bucket(self, number: int) -> Bucket:
+        """Read one bucket."""
+        with pa.OSFile(str(_path(self.folder, number))) as file:
+            table = ipc.open_stream(file).read_all().combine_chunks()
+        tags = np.column_stack([table[name].to_numpy() for name in _TAGS])
+        table = table.take(pa.array(order := tag_order(tags)))
+        return Bucket(
+            tags[order],
+            _row_keys(_whole(table, KEY)) if KEY in table.column_names else None,
+            {column.name: _whole(table, _code(column.name)).to_numpy() for column in self.columns},
+            pa.table({name: table[_carried(name)] for name in self.carry}),
+        )
+
+
+@contextmanager
+def private_folder(inside: Path) -> Iterator[Path]:
+    """Make a folder that lasts for one release, and clear away those of releases that were killed."""
+    _sweep(inside)
+    place = Path(tempfile.mkdtemp(prefix="staging-", dir=inside))
+    try:
+        with (place / "lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            yield place
+    finally:
+        shutil.rmtree(place, ignore_errors=True)
+
+
+def _sweep(inside: Path) -> None:
+    for left in inside.glob("staging-*/lock"):
+        with left.open() as lock:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError:
+                continue  # its release is still running
+            shutil.rmtree(left.parent, ignore_errors=True)
+
+
+def stage(
+    source: Source,
+    columns: Sequence[Column],
+    rows: Rows,
+    tag_key: bytes,
+    folder: Path,
+    progress: Callable[[float], None],
+) -> Staged:
+    """Read ``source`` once, check and encode every value, and put it into its bucket."""
+    wanted = list(dict.fromkeys([*([rows.key] if rows.key else []), *(c.name for c in columns), *rows.carry]))
+    counts = {column.name: Counts() for column in columns}
+    first_row = 1
+    with ExitStack() as opened, ThreadPoolExecutor(os.cpu_count()) as pool:
+        writers: list[Any] = []
+        for batch, share in source.batches(wanted):
+            staged = _encoded(source, batch, columns, rows, tag_key, first_row, counts, pool)
+            if not writers:
+                writers += [_writer(opened, _path(folder, number), staged.schema) for number in range(BUCKETS)]
+            _spread(staged, writers)
+            first_row += batch.num_rows
+            if share is not None:
+                progress(share)
+    if first_row == 1:
+        raise DataError(columns[0].name, "must not be empty", "a table without rows")
+    return Staged(folder, first_row - 1, tuple(columns), rows.carry, counts)
+
+
+def _encoded(
+    source: Source,
+    batch: pa.RecordBatch,
+    columns: Sequence[Column],
+    rows: Rows,
+    tag_key: bytes,
+    first_row: int,
+    counts: dict[str, Counts],
+    pool: ThreadPoolExecutor,
+) -> pa.RecordBatch:
+    """Return one batch as it is staged: tags, key, codes, and what is carried as it is."""
+
+    def code(column: Column) -> Coded:
+        return coded(column.domain, batch[column.name], first_row=first_row, decimal=source.decimal)
+
+    found = dict(zip((column.name for column in columns), pool.map(code, columns), strict=True))
+    for name, each in found.items():
+        counts[name].add(each)
+    staged = {_code(name): pa.array(each.codes) for name, each in found.items()}
+    staged |= {_carried(name): batch[name] for name in rows.carry}
+    if rows.key is None:
+        tags = np.frombuffer(os.urandom(16 * batch.num_rows), dtype=np.uint64).reshape(-1, 2)
+    else:
+        key = _read_key(batch[rows.key], rows, first_row)
+        staged[KEY] = key
+        tags = _row_keys(key).tags(tag_key)
+    staged |= {name: pa.array(np.ascontiguousarray(tags[:, i])) for i, name in enumerate(_TAGS)}
+    return pa.RecordBatch.from_pydict(staged)
+
+
+def _read_key(column: pa.Array, rows: Rows, first_row: int) -> pa.Array:
+    """Return row keys as int64 or as text, whichever the policy says; a key must not depend on the file's format."""
+    if column.null_count:
+        row = first_row + int(np.argmax(column.is_null().to_numpy(zero_copy_only=False)))
+        raise DataError(str(rows.key), "must hold a row key in every row", f"none at row {row}")
+    textual = pa.types.is_string(column.type) or pa.types.is_large_string(column.type)
+    if rows.type == "text":
+        if not textual:
+            raise DataError(str(rows.key), "must be text, as rows.type says", str(column.type))
+        return column.cast(pa.large_string())
+    if not (textual or pa.types.is_integer(column.type)):
+        raise DataError(str(rows.key), "must be whole numbers, as rows.type says", str(column.type))
+    try:
+        return column.cast(pa.int64())
+    except pa.ArrowInvalid:
+        raise DataError(str(rows.key), "must be whole numbers of 64 bits in every row", "another value") from None
+
+
+def _row_keys(key: pa.Array) -> RowKeys:
+    if pa.types.is_integer(key.type):
+        return RowKeys.read(key.to_numpy())
+    _, offsets, text = key.buffers()
+    starts = np.frombuffer(offsets, dtype=np.int64)[key.offset : key.offset + len(key) + 1]
+    return RowKeys.of_text(np.frombuffer(text or b"", dtype=np.uint8), starts)
+
+
+def _spread(batch: pa.RecordBatch, writers: Sequence[Any]) -> None:
+    """Write each row to the bucket of its tag."""
+    buckets = (batch[_TAGS[0]].to_numpy() >> np.uint64(64 - BUCKET_BITS)).astype(np.uint8)
+    ordered = batch.take(pa.array(np.argsort(buckets, kind="stable")))
+    ends = np.cumsum(np.bincount(buckets, minlength=BUCKETS))
+    for number, (start, end) in enumerate(zip([0, *ends[:-1]], ends, strict=True)):
+        if end > start:
+            writers[number].write_batch(ordered.slice(start, end - start))
+
+
+def _writer(opened: ExitStack, path: Path, schema: pa.Schema) -> Any:
+    return opened.enter_context(ipc.new_stream(opened.enter_context(pa.OSFile(str(path), "wb")), schema))
+
+
+def _whole(table: pa.Table, name: str) -> pa.Array:
+    column = table[name].combine_chunks()
+    return column.chunk(0) if isinstance(column, pa.ChunkedArray) else column
+
+
+def _path(folder: Path, number: int) -> Path:
+    return folder / f"bucket-{number}.arrow"
+
+
+def _code(name: str) -> str:
+    return f"code {name}"
+
+
+def _carried(name: str) -> str:
+    return f"carried {name}"

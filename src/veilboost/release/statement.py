@@ -1,0 +1,160 @@
+"""The privacy statement that goes with a desensitised file: for programs as JSON, for people as text.
+
+Its reader is the receiver. It says what was promised and what the integers give, and holds nothing that was
+computed from rows: no counts of clipped values, and not what single rows have spent.
+"""
+
+from collections.abc import Sequence
+from importlib.metadata import version
+
+import msgspec
+
+from veilboost.mechanisms import Mechanism, TableMechanism
+from veilboost.privacy import Composition, DistanceLDP, compose
+from veilboost.privacy.budget import loss_of, neighbour_loss
+from veilboost.privacy.rounding import shown
+from veilboost.release.keys import NoiseKey
+from veilboost.release.ledger import Receipt
+from veilboost.release.policy import Column, Policy, Request
+
+FORMAT = 1
+
+PERMANENT = (
+    "Noise is permanent: the same value of the same row leaves with the same noise, job after job, so asking again "
+    "does not average it away. That is computational (AES-256); it shows that a value has changed, though not from "
+    "what to what; and whoever learns the noise key unmasks every release made with it."
+)
+FRESH = "Noise is fresh: every release draws anew, and several releases of the same rows add up."
+
+
+class ColumnStatement(msgspec.Struct, frozen=True, kw_only=True):
+    """What is promised about one column; lists begin at the gap between the first two codes."""
+
+    column: str
+    source: str
+    domain: str
+    domain_digest: str
+    mechanism: str
+    table_digest: str
+    guarantee: str
+    nominal_epsilon: float
+    exact_gaps: list[float] | None
+    exact_whole_range: float | None
+    cap: float
+
+
+class Statement(msgspec.Struct, frozen=True, kw_only=True):
+    """What is promised about one desensitised file."""
+
+    format: int
+    veilboost: str
+    party: str
+    to: str
+    purpose: str
+    job: str
+    file_sha256: str
+    noise: str
+    key_version: int | None
+    carried_as_they_are: list[str]
+    columns: list[ColumnStatement]
+    one_column: str
+    whole_row: str
+    receipt: Receipt
+
+
+def state(policy: Policy, request: Request, key: NoiseKey | None, file_sha256: str, receipt: Receipt) -> Statement:
+    """Return the statement of a release."""
+    both = composed(request.columns)
+    return Statement(
+        format=FORMAT,
+        veilboost=version("veilboost"),
+        party=policy.party,
+        to=request.who,
+        purpose=request.purpose,
+        job=request.job,
+        file_sha256=file_sha256,
+        noise=policy.rows.noise,
+        key_version=None if key is None else key.version,
+        carried_as_they_are=list(policy.rows.carry),
+        columns=[_column(column) for column in request.columns],
+        one_column=str(both.one_column),
+        whole_row=str(both.whole_row),
+        receipt=receipt,
+    )
+
+
+def composed(columns: Sequence[Column]) -> Composition:
+    """Return what one release of ``columns`` promises: where definitions differ, read as losses between neighbours."""
+    definitions = {column.name: column.mechanism.definition for column in columns}
+    alike = len({type(each) for each in definitions.values()}) == 1
+    thetas = {getattr(each, "theta", None) for each in definitions.values()}
+    if not alike or len(thetas) > 1:
+        definitions = {name: DistanceLDP(neighbour_loss(each)) for name, each in definitions.items()}
+    return compose({name: [each] for name, each in definitions.items()})
+
+
+def exact(mechanism: Mechanism, size: int) -> tuple[list[float] | None, float | None]:
+    """Return the exact loss of every gap, where there is a table, and of the whole range, where it is known."""
+    if isinstance(mechanism, TableMechanism):
+        profile = mechanism.profile()
+        return list(profile.gaps), profile.worst
+    at = getattr(mechanism, "epsilon_at", None)
+    return None, None if at is None else float(at(size - 1))
+
+
+def _column(column: Column) -> ColumnStatement:
+    gaps, worst = exact(column.mechanism, column.domain.size)
+    return ColumnStatement(
+        column=column.name,
+        source=column.source,
+        domain=column.domain.describe(),
+        domain_digest=column.domain.digest().hex(),
+        mechanism=repr(column.mechanism),
+        table_digest=column.mechanism.digest.hex(),
+        guarantee=str(column.mechanism.guarantee),
+        nominal_epsilon=neighbour_loss(column.mechanism.definition),
+        exact_gaps=gaps,
+        exact_whole_range=worst,
+        cap=loss_of(column.cap),
+    )
+
+
+def text(statement: Statement) -> str:
+    """Return the statement in words."""
+    lines = [
+        f"Privacy statement of {statement.party} for {statement.to}",
+        f"Purpose: {statement.purpose}. Job: {statement.job}.",
+        f"File: SHA-256 {statement.file_sha256}",
+        "",
+        *(line for column in statement.columns for line in _words(column)),
+        f"One column changed. {statement.one_column}",
+        f"The whole row changed. {statement.whole_row}",
+        "",
+        _carried(statement.carried_as_they_are),
+        PERMANENT if statement.noise == "permanent" else FRESH,
+        "The number of rows, the names of the columns and the time of the release are visible. Rows stand in an order "
+        "that follows from keyed hashes, not from how they are stored. What nobody can count: several rows of one "
+        "person, renamed or derived columns, and the same attribute at another partner.",
+        f"Receipt: ledger {statement.receipt.ledger}, {statement.receipt.lines} lines, head {statement.receipt.head}.",
+        f"veilboost {statement.veilboost}",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _words(column: ColumnStatement) -> list[str]:
+    worst = "not computed" if column.exact_whole_range is None else shown(column.exact_whole_range)
+    gaps = "" if column.exact_gaps is None else f"neighbours at worst {shown(max(column.exact_gaps))}, "
+    return [
+        f"{column.column}: {column.domain}",
+        f"  {column.mechanism}",
+        f"  Nominal ε {shown(column.nominal_epsilon)}. Exact loss: {gaps}whole range {worst}. "
+        f"Cap for one row's value: {shown(column.cap)}.",
+        *(f"  {line}" for line in column.guarantee.splitlines()),
+        "",
+    ]
+
+
+def _carried(columns: Sequence[str]) -> str:
+    if not columns:
+        return "No column leaves as it is."
+    return f"Released exactly as they are, without any protection: {', '.join(columns)}."
