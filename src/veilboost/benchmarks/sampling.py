@@ -54,7 +54,7 @@ class SamplingReport(msgspec.Struct, frozen=True, kw_only=True):
     rivals: list[Rival]
 
 
-def measure(*, repeats: int = 7, values: int = 4_000_000, progress: Report | None = None) -> SamplingReport:
+def measure(*, repeats: int = 7, values: int = 20_000_000, progress: Report | None = None) -> SamplingReport:
     """Interleave keystream and samplers ``repeats`` times, and return medians.
 
     The keystream is AES-256-CTR in blocks of 1 MiB, as fast as this machine gives it, on one thread.
@@ -89,10 +89,10 @@ Head = Callable[[float, float, float], SamplingCase]
 
 def _cases(count: int) -> list[tuple[Head, Callable[[], object]]]:
     row_keys = np.arange(count)
+    permanent = PermanentBits(secret=os.urandom(32), source="benchmark", version=1, row_keys=row_keys, domain=None)
     cases = []
     for mechanism, name, epsilon in _mechanisms():
         codes = np.random.default_rng().integers(1, mechanism.size + 1, count).astype(np.uint8)
-        permanent = PermanentBits(secret=os.urandom(32), source="benchmark", version=1, row_keys=row_keys, domain=None)
         for bits, label in ((FreshBits(), "fresh"), (permanent, "permanent")):
             for threads in (1, 2) if name == "tight" and mechanism.size == 100 else (1,):
                 work = _draw(mechanism, codes, bits, threads)

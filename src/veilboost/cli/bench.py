@@ -17,7 +17,7 @@ def _benchmarks() -> None:
 @app.command("sampling")
 def sampling(
     repeats: Annotated[int, typer.Option(help="Rounds; every figure is the median over them.")] = 7,
-    values: Annotated[int, typer.Option(help="Values drawn in each measurement.")] = 4_000_000,
+    values: Annotated[int, typer.Option(help="Values drawn in each measurement.")] = 20_000_000,
     json: Json = False,
 ) -> None:
     """Compare the samplers with the raw AES keystream, and with other libraries that are installed."""
