@@ -1,6 +1,7 @@
 """Integer tables against their formulas in 80 digits, and what they lose against what they state."""
 
 import math
+import re
 from itertools import combinations
 from typing import Any
 
@@ -175,9 +176,21 @@ def test_too_large_a_table_is_refused_and_the_twin_named(instead: str, size: int
 def test_too_small_a_budget_is_refused_with_the_reason(name: str, epsilon: float) -> None:
     whole = {"theta": 1000} if name == "local" else {}
     with pytest.raises(
-        SettingError, match=r"smallest loss .* must be larger for a table of 1000 codes of 63 bits; got"
+        SettingError, match=r"smallest loss .* must be at least \S+ for a table of 1000 codes of 63 bits; got"
     ):
         example(name, epsilon=epsilon, size=1000, **whole)
+
+
+@pytest.mark.parametrize("size", [2, 10, 1024])
+def test_the_smallest_budget_that_is_named_would_fit_and_a_smaller_one_not(size: int) -> None:
+    with pytest.raises(SettingError) as caught:
+        TightMap(epsilon=1e-15, size=size)
+    found = re.search(r"at least (\S+) for", str(caught.value))
+    assert found is not None
+    least = float(found[1])
+    assert TightMap(epsilon=least, size=size).size == size
+    with pytest.raises(SettingError, match="smallest loss"):
+        TightMap(epsilon=least * (1 - 1e-4), size=size)
 
 
 def test_the_smallest_budget_is_that_of_the_groups_and_not_of_the_borders() -> None:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from veilboost.errors import GuaranteeError, SettingError
 from veilboost.mechanisms._alias import SAMPLER_VERSION, Alias, alias
 from veilboost.privacy import TOTAL, TOTAL_BITS, Profile, profile
-from veilboost.privacy.rounding import precise
+from veilboost.privacy.rounding import precise, shown
 
 Ideal = NDArray[Any]
 """Fixed-point probabilities: Python integers in units of 2^-FRACTION_BITS, each row's sum at most one."""
@@ -88,7 +88,8 @@ def needed_slack(size: int, epsilon: float) -> int:
             return 2
         most = (TOTAL >> _MOST_MOVED_BITS) // size
         if (odds - 1) * most < size + 4 + 2 * odds:
-            rule = f"must be larger for a table of {size} codes of {TOTAL_BITS} bits"
+            least = shown(float(((size + 4 + most) / Decimal(most - 2)).ln()))
+            rule = f"must be at least {least} for a table of {size} codes of {TOTAL_BITS} bits"
             raise SettingError("the smallest loss between neighbouring codes", rule, epsilon)
         return int(((size + 4 + 2 * odds) / (odds - 1)).to_integral_value(ROUND_CEILING))
 
