@@ -33,7 +33,7 @@ def smallest_loss(mechanism: TableMechanism) -> float:
 
 
 def moved(size: int, loss: float) -> int:
-    """The most that rounding may move in one cell: the slack of FACTS.md's section 5 for a row, and its remainder."""
+    """The most that rounding may move in one cell: the slack of a row, and its remainder."""
     slack = 4 if loss > 40 else math.ceil((size + 4 + 2 * math.exp(loss)) / math.expm1(loss)) + 1
     return size * slack + size + 2
 
@@ -110,7 +110,7 @@ def test_identical_rows_are_rounded_identically() -> None:
             assert np.abs(weights[x, far].astype(object) - weights[x + 1, far].astype(object)).max() <= 17 + 2
 
 
-FACTS: list[tuple[TableMechanism, int, float, float | None, float | None]] = [
+ON_RECORD: list[tuple[TableMechanism, int, float, float | None, float | None]] = [
     (GlobalMap(epsilon=0.1, size=100), 10, 0.0953, None, None),
     (GlobalMap(epsilon=1.28, size=10), 4, 0.8617, None, None),
     (AdjMap(epsilon=0.1, size=100, theta=10, alpha=1.0), 10, 0.0803, 0.6601, 1.0692),
@@ -120,8 +120,8 @@ FACTS: list[tuple[TableMechanism, int, float, float | None, float | None]] = [
 ]
 
 
-@pytest.mark.parametrize(("mechanism", "theta", "inside", "border", "at_theta"), FACTS, ids=str)
-def test_the_six_rows_of_facts_section_2(
+@pytest.mark.parametrize(("mechanism", "theta", "inside", "border", "at_theta"), ON_RECORD, ids=str)
+def test_what_six_nominal_budgets_really_buy(
     mechanism: TableMechanism, theta: int, inside: float, border: float | None, at_theta: float | None
 ) -> None:
     found = mechanism.profile()

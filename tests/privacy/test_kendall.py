@@ -1,4 +1,4 @@
-"""Weighted Kendall against its definition pair by pair, FACTS.md's table, and samples."""
+"""Weighted Kendall against its definition pair by pair, the values on record, and samples."""
 
 import math
 import time
@@ -42,7 +42,7 @@ def test_against_the_definition_pair_by_pair(pairs: list[tuple[int, int]], norm:
         assert found == pytest.approx(by_definition(r, s, norm), abs=1e-15)
 
 
-FACTS = [
+ON_RECORD = [
     (global_map(10, 0.64), 0.558),
     (nominal_adj_map(10, 0.08, 4, 0.4), 0.053),
     (nominal_adj_map(10, 0.64, 4, 0.4), 0.411),
@@ -53,7 +53,7 @@ FACTS = [
 ]
 
 
-@pytest.mark.parametrize(("table", "printed"), FACTS)
+@pytest.mark.parametrize(("table", "printed"), ON_RECORD)
 def test_the_expected_values_on_record(table: Floats, printed: float) -> None:
     assert abs(expected_weighted_kendall(table) - printed) <= 0.00055  # 0.05254 stands there as 0.053
     assert expected_weighted_kendall(table, norm="both") > printed + 0.002

@@ -1,4 +1,4 @@
-"""The profile against fractions and mpmath on small tables, FACTS.md's section 2 on the large ones."""
+"""The profile against fractions and mpmath on small tables, the values on record on the large ones."""
 
 import dataclasses
 import math
@@ -88,7 +88,7 @@ def test_the_largest_ratio_may_look_smaller_in_floats() -> None:
     assert profile(table).gaps[0] == exact_loss(table[0, 1:2], table[1, 1:2]) > exact_loss(table[0, :1], table[1, :1])
 
 
-FACTS = [
+ON_RECORD = [
     (global_map(100, 0.1), 100, 0.0953, None, None),
     (global_map(10, 1.28), 10, 0.8617, None, None),
     (nominal_adj_map(100, 0.1, 10, 1), 10, 0.0803, 0.6601, 1.0692),
@@ -98,7 +98,7 @@ FACTS = [
 ]
 
 
-@pytest.mark.parametrize(("ideal", "theta", "inside", "border", "at_theta"), FACTS)
+@pytest.mark.parametrize(("ideal", "theta", "inside", "border", "at_theta"), ON_RECORD)
 def test_what_the_nominal_budget_buys(
     ideal: Floats,
     theta: int,
