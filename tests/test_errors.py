@@ -72,9 +72,12 @@ def test_an_error_survives_being_copied_and_sent(error: VeilboostError) -> None:
 
 
 def test_a_mistake_in_a_file_names_the_file_once() -> None:
-    with pytest.raises(FileError, match=r"^a\.csv: column 'age' must be whole; found 2\.5$"), blaming("b.toml"):
-        with blaming("a.csv"):
-            raise DataError("age", "must be whole", "2.5")
+    with (
+        pytest.raises(FileError, match=r"^a\.csv: column 'age' must be whole; found 2\.5$"),
+        blaming("b.toml"),
+        blaming("a.csv"),
+    ):
+        raise DataError("age", "must be whole", "2.5")
     with pytest.raises(FileError, match=r"^a\.csv: No such file or directory$"), blaming("a.csv"):
         raise FileNotFoundError(2, "No such file or directory", "a.csv")
     with pytest.raises(GuaranteeError, match=r"^ours$"), blaming("a.csv"):
