@@ -92,7 +92,8 @@ def _cases(count: int) -> list[tuple[Head, Callable[[], object]]]:
     permanent = PermanentBits(secret=os.urandom(32), source="benchmark", version=1, row_keys=row_keys, domain=None)
     cases = []
     for mechanism, name, epsilon in _mechanisms():
-        codes = np.random.default_rng().integers(1, mechanism.size + 1, count).astype(np.uint8)
+        narrowest = np.min_scalar_type(mechanism.size)
+        codes = np.random.default_rng().integers(1, mechanism.size, count, dtype=narrowest, endpoint=True)
         for bits, label in ((FreshBits(), "fresh"), (permanent, "permanent")):
             for threads in (1, 2) if name == "tight" and mechanism.size == 100 else (1,):
                 work = _draw(mechanism, codes, bits, threads)
@@ -111,7 +112,7 @@ def _mechanisms() -> list[tuple[TableMechanism | ClampedLaplace, str, float]]:
     made.append((AdjMap(epsilon=0.64, size=100, theta=10), "adj", 0.64))
     made.append((LocalMap(epsilon=0.64, size=100, theta=10), "local", 0.64))
     made.append((RandomizedResponse(epsilon=0.64, size=100), "grr", 0.64))
-    made.append((ClampedLaplace(epsilon=0.64, size=100), "clamped-laplace", 0.64))
+    made.append((ClampedLaplace(epsilon=1e-4, size=10**6), "clamped-laplace", 1e-4))
     return made
 
 
