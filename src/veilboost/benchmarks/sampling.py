@@ -10,9 +10,8 @@ import numpy as np
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 from numpy.typing import NDArray
 
-from veilboost.benchmarks.clock import seconds
+from veilboost.benchmarks.clock import refuse_if_busy, seconds
 from veilboost.benchmarks.rivals import Rival, rivals
-from veilboost.errors import UsageError
 from veilboost.mechanisms import (
     AdjMap,
     ClampedLaplace,
@@ -29,7 +28,6 @@ from veilboost.settings import whole
 
 _BLOCK = 1 << 20
 _WORD = 8
-_LARGEST_SPREAD = 2.0
 
 
 class SamplingCase(msgspec.Struct, frozen=True, kw_only=True):
@@ -70,11 +68,8 @@ def measure(*, repeats: int = 7, values: int = 20_000_000, progress: Report | No
             drawn[at].append(count / seconds(work))
             if progress:
                 progress((index * len(cases) + at + 1) / (rounds * len(cases)))
+    refuse_if_busy(streams, "the keystream")
     spread = max(streams) / min(streams)
-    if statistics.quantiles(streams, n=10)[-1] > _LARGEST_SPREAD * statistics.quantiles(streams, n=10)[0]:
-        raise UsageError(
-            f"the machine is too busy to measure: the keystream's own speed varies {spread:.1f}×; try again"
-        )
     words = statistics.median(streams)
     reports = []
     for at, (head, _) in enumerate(cases):

@@ -23,7 +23,8 @@ class Sink:
         if ending == ".csv":
             self._file: pq.ParquetWriter | csv.CSVWriter = csv.CSVWriter(path, self._schema)
         else:
-            self._file = pq.ParquetWriter(path, schema, store_schema=False)
+            listed = [field.name for field in schema if isinstance(field.type, pa.DictionaryType)]
+            self._file = pq.ParquetWriter(path, schema, store_schema=False, use_dictionary=listed or False)
         self._textual = ending == ".csv"
 
     def write(self, table: pa.Table) -> None:

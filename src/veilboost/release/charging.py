@@ -93,7 +93,7 @@ def charge(
         return part.bucket, [part.bucket.codes[column.name] for column in tracked], part.new
 
     def work(number: int) -> _Part:
-        return _part(staged.bucket(number), number, past, tracked, charged)
+        return _part(staged.bucket(number, codes_alone=True), number, past, tracked, charged)
 
     written = (noted(part, number) for number, part in enumerate(ahead(work, range(BUCKETS))))
     if key_version is None:

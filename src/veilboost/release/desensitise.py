@@ -113,6 +113,7 @@ def _enter(
     kept = None
     if key is not None and bill.rows_with_history:
         kept = {"file": f"{ledger.receipt().lines + 1}.history", "sha256": digest(history)}
+        history.chmod(0o600)
         settle(history)
         history.replace(ledger.folder / kept["file"])
     costs = {each.column: each for each in bill.columns}

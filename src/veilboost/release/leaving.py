@@ -61,12 +61,12 @@ def leave(staged: Staged, columns: Sequence[Leaving]) -> Iterator[pa.Table]:
     """Yield the noisy table, bucket by bucket."""
 
     def drawn(number: int) -> pa.Table:
-        return _drawn(staged.bucket(number), columns)
+        return _drawn(staged.bucket(number), columns, staged.carry)
 
     return ahead(drawn, range(BUCKETS))
 
 
-def _drawn(bucket: Bucket, columns: Sequence[Leaving]) -> pa.Table:
-    noisy = {each.column.name: each.draw(bucket.codes[each.column.name], bucket.keys) for each in columns}
-    carried = {name: bucket.carried[name] for name in bucket.carried.column_names}
-    return pa.table(carried | noisy)
+def _drawn(bucket: Bucket, columns: Sequence[Leaving], carry: Sequence[str]) -> pa.Table:
+    rows = bucket.keys
+    noisy = {each.column.name: each.draw(bucket.codes[each.column.name], rows) for each in columns}
+    return pa.table({name: bucket.carried(name) for name in carry} | noisy)

@@ -50,12 +50,20 @@ class Counts:
 
 @dataclass(frozen=True)
 class Bucket:
-    """The rows of one bucket in the order of their tags; ``keys`` only where the noise is permanent."""
+    """The rows of one bucket in the order of their tags."""
 
     tags: NDArray[np.uint64]
-    keys: RowKeys | None
     codes: dict[str, NDArray[Any]]
-    carried: pa.Table
+    rest: pa.Table
+
+    @property
+    def keys(self) -> RowKeys | None:
+        """The row keys, where the noise is permanent."""
+        return _row_keys(_whole(self.rest, KEY)) if KEY in self.rest.column_names else None
+
+    def carried(self, name: str) -> pa.ChunkedArray:
+        """Return a column that leaves as it is."""
+        return self.rest[_carried(name)]
 
 
 @dataclass(frozen=True)
@@ -68,18 +76,17 @@ class Staged:
     carry: tuple[str, ...]
     counts: dict[str, Counts]
 
-    def bucket(self, number: int) -> Bucket:
-        """Read one bucket."""
+    def bucket(self, number: int, *, codes_alone: bool = False) -> Bucket:
+        """Read one bucket, without keys and carried columns where ``codes_alone`` are wanted."""
         with pa.OSFile(str(_path(self.folder, number))) as file:
             table = ipc.open_stream(file).read_all().combine_chunks()
         tags = np.column_stack([table[name].to_numpy() for name in _TAGS])
-        table = table.take(pa.array(order := tag_order(tags)))
-        return Bucket(
-            tags[order],
-            _row_keys(_whole(table, KEY)) if KEY in table.column_names else None,
-            {column.name: _whole(table, _code(column.name)).to_numpy() for column in self.columns},
-            pa.table({name: table[_carried(name)] for name in self.carry}),
+        order = tag_order(tags)
+        codes = {column.name: _whole(table, _code(column.name)).to_numpy()[order] for column in self.columns}
+        others = (
+            [] if codes_alone else [name for name in (KEY, *map(_carried, self.carry)) if name in table.column_names]
         )
+        return Bucket(tags[order], codes, table.select(others).take(pa.array(order)))
 
 
 @contextmanager

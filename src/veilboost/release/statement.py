@@ -38,6 +38,7 @@ class ColumnStatement(msgspec.Struct, frozen=True, kw_only=True):
     table_digest: str
     guarantee: str
     nominal_epsilon: float
+    promised_neighbours: float
     exact_gaps: list[float] | None
     exact_whole_range: float | None
     cap: float
@@ -93,6 +94,12 @@ def composed(columns: Sequence[Column]) -> Composition:
     return compose({name: [each] for name, each in definitions.items()})
 
 
+def nominal(mechanism: Mechanism) -> float:
+    """Return the ε that was asked for; where every gap has a budget of its own, the largest."""
+    asked: float | None = getattr(mechanism, "epsilon", None)
+    return neighbour_loss(mechanism.definition) if asked is None else asked
+
+
 def exact(mechanism: Mechanism, size: int) -> tuple[list[float] | None, float | None]:
     """Return the exact loss of every gap, where there is a table, and of the whole range, where it is known."""
     if isinstance(mechanism, TableMechanism):
@@ -112,7 +119,8 @@ def _column(column: Column) -> ColumnStatement:
         mechanism=repr(column.mechanism),
         table_digest=column.mechanism.digest.hex(),
         guarantee=str(column.mechanism.guarantee),
-        nominal_epsilon=neighbour_loss(column.mechanism.definition),
+        nominal_epsilon=nominal(column.mechanism),
+        promised_neighbours=neighbour_loss(column.mechanism.definition),
         exact_gaps=gaps,
         exact_whole_range=worst,
         cap=loss_of(column.cap),
@@ -147,8 +155,8 @@ def _words(column: ColumnStatement) -> list[str]:
     return [
         f"{column.column}: {column.domain}",
         f"  {column.mechanism}",
-        f"  Nominal ε {shown(column.nominal_epsilon)}. Exact loss: {gaps}whole range {worst}. "
-        f"Cap for one row's value: {shown(column.cap)}.",
+        f"  Nominal ε {shown(column.nominal_epsilon)}. Promised for neighbours: {shown(column.promised_neighbours)}. "
+        f"Exact loss: {gaps}whole range {worst}. Cap for one row's value: {shown(column.cap)}.",
         *(f"  {line}" for line in column.guarantee.splitlines()),
         "",
     ]

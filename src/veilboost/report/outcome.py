@@ -5,7 +5,7 @@ from typing import Any
 from veilboost.privacy.budget import loss_of
 from veilboost.privacy.rounding import shown
 from veilboost.release.desensitise import Outcome
-from veilboost.release.statement import composed, exact
+from veilboost.release.statement import composed, exact, nominal
 from veilboost.report.terminal import number, say, table
 
 
@@ -31,7 +31,8 @@ def _column(found: Outcome, i: int) -> dict[str, Any]:
         "column": column.name,
         "domain": column.domain.describe(),
         "mechanism": repr(column.mechanism),
-        "nominal_epsilon": loss_of(charge.budget),
+        "nominal_epsilon": nominal(column.mechanism),
+        "each_costs": loss_of(charge.budget),
         "exact_neighbours": None if gaps is None else max(gaps),
         "exact_whole_range": worst,
         "new_values": charge.new_values,
@@ -42,11 +43,23 @@ def _column(found: Outcome, i: int) -> dict[str, Any]:
     }
 
 
-_HEADERS = ("column", "nominal ε", "exact", "whole range", "new values", "spent", "cap", "clipped", "missing")
+_HEADERS = (
+    "column",
+    "nominal ε",
+    "exact",
+    "whole range",
+    "each costs",
+    "new values",
+    "spent",
+    "cap",
+    "clipped",
+    "missing",
+)
 _LEGEND = (
-    "Exact: the worst loss between neighbouring codes. New values: those that were never charged before; the others "
-    "leave with the noise they have. Spent: by the row that has spent most, this release included. The last four "
-    "columns are for your eyes: they were computed from the rows."
+    "Exact: the worst loss between neighbouring codes, from the integers. Each costs: what the definition promises for "
+    "neighbours, charged for every new value; values that were charged before leave with the noise they have. Spent: "
+    "by the row that has spent most, this release included. New, spent, clipped and missing are computed from the "
+    "rows: they are for your eyes."
 )
 
 
@@ -67,7 +80,7 @@ def show(found: Outcome) -> None:
 
 
 def _row(column: dict[str, Any]) -> tuple[str, ...]:
-    losses = (column[name] for name in ("nominal_epsilon", "exact_neighbours", "exact_whole_range"))
+    losses = (column[name] for name in ("nominal_epsilon", "exact_neighbours", "exact_whole_range", "each_costs"))
     return (
         column["column"],
         *map(number, losses),

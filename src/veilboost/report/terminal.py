@@ -122,10 +122,10 @@ def picture(heights: NDArray[np.float64], width: int = 72, rows: int = _ROWS) ->
 
 
 def say(*lines: str) -> None:
-    """Print ``lines`` of plain text, wrapped to the terminal."""
+    """Print ``lines`` of plain text, wrapped to the terminal, or not at all where a program reads them."""
     screen = console()
     for line in lines:
-        screen.print(line)
+        screen.print(line, soft_wrap=not screen.is_terminal)
 
 
 def table(headers: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
