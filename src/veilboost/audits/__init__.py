@@ -2,6 +2,16 @@
 
 from veilboost.audits.agreement import Agreement
 from veilboost.audits.distinguish import Evidence
+from veilboost.audits.permanence import PermanenceAudit, audit_permanence
 from veilboost.audits.table import Audited, Finding, TableAudit, audit_table
 
-__all__ = ["Agreement", "Audited", "Evidence", "Finding", "TableAudit", "audit_table"]
+__all__ = [
+    "Agreement",
+    "Audited",
+    "Evidence",
+    "Finding",
+    "PermanenceAudit",
+    "TableAudit",
+    "audit_permanence",
+    "audit_table",
+]

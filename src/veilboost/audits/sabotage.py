@@ -3,7 +3,7 @@
 import copy
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from veilboost.audits.table import Audited
 from veilboost.mechanisms import TableMechanism, from_settings
 from veilboost.privacy import TOTAL_BITS, Definition
-from veilboost.randomness import Bits, FreshBits, Halves, Tape
+from veilboost.randomness import Bits, FreshBits, Halves, PermanentBits, Tape
 from veilboost.settings import MechanismSettings, whole
 
 
@@ -68,6 +68,23 @@ def half_noise(name: str, *, epsilon: float, **settings: Any) -> Sabotaged:
         from_settings(MechanismSettings(mechanism=name, epsilon=spent, **settings)) for spent in (2 * epsilon, epsilon)
     )
     return Sabotaged(loud, honest)
+
+
+class CarelessBits(PermanentBits):
+    """Permanent bits that forget the value's code, or which table they are for: the same word serves twice.
+
+    >>> bits = CarelessBits(forget="code", secret=bytes(32), source="a", version=1, row_keys=[1], domain=None)
+    >>> tapes = [bits.tape(np.array([code], np.uint8), b"table") for code in (1, 2)]
+    >>> len({int(next(tape.batches(0, 1, 1, 1))[1][0, 0]) for tape in tapes})
+    1
+    """
+
+    def __init__(self, *, forget: Literal["code", "table"], **settings: Any) -> None:
+        super().__init__(**settings)
+        self.forget = forget
+
+    def tape(self, codes: NDArray[Any], digest: bytes) -> Tape:
+        return super().tape(np.ones_like(codes), digest) if self.forget == "code" else super().tape(codes, b"")
 
 
 class BiasedBits(Bits):

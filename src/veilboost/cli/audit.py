@@ -4,14 +4,19 @@ from typing import Annotated
 
 import typer
 
-from veilboost.cli.mechanism_options import Alpha, Epsilon, Gaps, Json, MechanismName, Size, Theta, settings
+from veilboost.cli.mechanism_options import (
+    Alpha,
+    Epsilon,
+    Gaps,
+    Json,
+    MechanismName,
+    Size,
+    TableName,
+    Theta,
+    settings,
+)
 
 app = typer.Typer(no_args_is_help=True, help="Attack a guarantee from samples and say whether it was refuted.")
-
-
-@app.callback()
-def _audits() -> None:
-    pass
 
 
 @app.command("table")
@@ -34,6 +39,44 @@ def table(
     chosen = from_settings(settings(mechanism, epsilon, size, theta, alpha, gaps))
     with terminal.progress("attacking", quiet=json) as progress:
         found = audit_table(chosen, samples=samples, level=level, progress=progress)
+    if json:
+        terminal.json(found.values())
+    else:
+        terminal.say(str(found))
+    raise typer.Exit(1 if found.refuted else 0)
+
+
+@app.command("permanence")
+def permanence(
+    mechanism: TableName,
+    epsilon: Epsilon = None,
+    size: Size = None,
+    theta: Theta = None,
+    alpha: Alpha = None,
+    gaps: Gaps = None,
+    releases: Annotated[int, typer.Option(help="How often the same values are released.")] = 50,
+    samples: Annotated[int, typer.Option(help="Rows in each world of the other two attacks.")] = 1_000_000,
+    level: Annotated[float, typer.Option(help="How likely a true claim may be called refuted.")] = 1e-9,
+    noise: Annotated[str, typer.Option(help="permanent, or fresh to see the attacks succeed.")] = "permanent",
+    json: Json = False,
+) -> None:
+    """Average repeated releases, watch a value change, and compare two tables of one column."""
+    from veilboost.audits.permanence import audit_permanence, fresh
+    from veilboost.errors import SettingError
+    from veilboost.mechanisms import TightMap, table_from_settings
+    from veilboost.report import terminal
+
+    if noise not in ("permanent", "fresh"):
+        raise SettingError("noise", "must be permanent or fresh", noise)
+    chosen = table_from_settings(settings(mechanism, epsilon, size, theta, alpha, gaps))
+    found = audit_permanence(
+        chosen,
+        TightMap(epsilon=0.5, size=chosen.size),
+        releases=releases,
+        samples=samples,
+        level=level,
+        source=fresh if noise == "fresh" else None,
+    )
     if json:
         terminal.json(found.values())
     else:
