@@ -1,7 +1,8 @@
 """Desensitise a table: stage, charge, draw, hand over. Nothing is drawn before it is charged for."""
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -61,6 +62,36 @@ def desensitise(
     check_writable(*files)
     if Path(source.name).absolute() == out.absolute():
         raise FileError(out, "is the table itself; name another file for what leaves")
+    with admitted(source, policy, request, dry_run=dry_run, progress=progress) as it:
+        if dry_run:
+            return Outcome(request, it.staged.rows, it.staged.counts, it.bill, ())
+        made = it.staged.folder / f"out{ending}"
+        _draw(it.staged, request, it.key, made, ending, as_codes, progress)
+        _hand_over(it.ledger, policy, request, it.key, made, files)
+    log.info("wrote %s", out)
+    return Outcome(request, it.staged.rows, it.staged.counts, it.bill, files)
+
+
+@dataclass(frozen=True)
+class Admitted:
+    """A table that was charged for: it may be drawn."""
+
+    ledger: Ledger
+    staged: Staged
+    bill: Bill
+    key: NoiseKey | None
+
+
+@contextmanager
+def admitted(
+    source: Source,
+    policy: Policy,
+    request: Request,
+    *,
+    dry_run: bool = False,
+    progress: Progress = lambda _step, _share: None,
+) -> Iterator[Admitted]:
+    """Stage the table and charge for it, or refuse; what is staged lasts as long as the context."""
     _check_schema(source, policy, request)
     key = load_key(policy.noise_key) if policy.rows.noise == "permanent" else None
     with Ledger(policy.ledger) as ledger, blaming(policy.ledger), private_folder(ledger.folder) as folder:
@@ -76,13 +107,7 @@ def desensitise(
             if not dry_run:
                 _enter(ledger, policy, request, key, staged, bill, history)
         log.info("charged %d rows with something new", bill.rows_with_history)
-        outcome = Outcome(request, staged.rows, staged.counts, bill, () if dry_run else files)
-        if not dry_run:
-            made = folder / f"out{ending}"
-            _draw(staged, request, key, made, ending, as_codes, progress)
-            _hand_over(ledger, policy, request, key, made, files)
-            log.info("wrote %s", out)
-    return outcome
+        yield Admitted(ledger, staged, bill, key)
 
 
 def _check_schema(source: Source, policy: Policy, request: Request) -> None:
