@@ -6,6 +6,7 @@ VeilboostError
 │   ├── DataError         a column's values break its contract: carries column, rule and what was found
 │   └── FileError         a file cannot be used as it is: carries the file and the problem
 ├── RefusalError          the policy or a budget does not allow what was asked for; the command line exits with 4
+├── PeerError             the other party sent what was not agreed, or nothing in time; carries party and message
 ├── EvidenceError         a ledger, a receipt or a statement was altered: carries what does not fit; exits with 1
 └── GuaranteeError        our mistake: a check on our own numbers failed; nothing was released
 """
@@ -71,7 +72,30 @@ class FileError(UsageError):
 
 
 class RefusalError(VeilboostError):
-    """The policy or a budget does not allow what was asked for."""
+    """The policy or a budget does not allow what was asked for; ``told`` is what the one who asked may know of it."""
+
+    def __init__(self, problem: str, told: str | None = None) -> None:
+        self.problem, self.told = problem, told or problem
+        super().__init__(problem)
+
+    def __reduce__(self) -> tuple[type["RefusalError"], tuple[str, str]]:
+        return type(self), (self.problem, self.told)
+
+
+class PeerError(VeilboostError):
+    """The other party did not keep to the protocol.
+
+    >>> raise PeerError("shop", "sent Done where Ranks was expected")
+    Traceback (most recent call last):
+    veilboost.errors.PeerError: party 'shop' sent Done where Ranks was expected
+    """
+
+    def __init__(self, party: str, problem: str) -> None:
+        self.party, self.problem = party, problem
+        super().__init__(f"party {party!r} {problem}")
+
+    def __reduce__(self) -> tuple[type["PeerError"], tuple[str, str]]:
+        return type(self), (self.party, self.problem)
 
 
 class EvidenceError(VeilboostError):

@@ -18,6 +18,8 @@ from veilboost.release.ledger import Ledger
 from veilboost.release.policy import Column, Policy
 from veilboost.release.staging import BUCKETS, Bucket, Staged
 
+_NO_MORE = "the policy allows no such release any more"
+
 Body = Mapping[str, Any]
 Truth = NDArray[np.bool_]
 
@@ -191,9 +193,13 @@ def _bill(
 def _check_table(policy: Policy, earlier: Sequence[Body], rows: int) -> None:
     caps, done = policy.caps, sum(body["row_kind"] == row_kind(policy) for body in earlier)
     if caps.releases is not None and done >= caps.releases:
-        raise RefusalError(f"caps.releases: the policy allows {caps.releases}, and there have been {done}")
+        raise RefusalError(
+            f"caps.releases: the policy allows {caps.releases}, and there have been {done}", told=_NO_MORE
+        )
     if caps.rows is not None and rows > caps.rows:
-        raise RefusalError(f"caps.rows: the policy allows {caps.rows:,} rows in one release; the table has {rows:,}")
+        raise RefusalError(
+            f"caps.rows: the policy allows {caps.rows:,} rows in one release; the table has {rows:,}", told=_NO_MORE
+        )
 
 
 def _check_caps(bill: Bill) -> None:
@@ -201,10 +207,12 @@ def _check_caps(bill: Bill) -> None:
         if each.cap is not None and (each.spent is None or each.spent > each.cap):
             raise RefusalError(
                 f"column {each.column!r}: this release would bring what a row has spent to {loss_of(each.spent):g}, "
-                f"above the policy's cap of {loss_of(each.cap):g}"
+                f"above the policy's cap of {loss_of(each.cap):g}",
+                told=f"the budget of column {each.column!r} is used up",
             )
     if bill.row_cap is not None and (bill.row_spent is None or bill.row_spent > bill.row_cap):
         raise RefusalError(
             f"caps.row: this release would bring what a row has spent over all its columns to "
-            f"{loss_of(bill.row_spent):g}, above the policy's cap of {loss_of(bill.row_cap):g}"
+            f"{loss_of(bill.row_spent):g}, above the policy's cap of {loss_of(bill.row_cap):g}",
+            told="the budget of a whole row is used up",
         )

@@ -207,7 +207,18 @@ def _hand_over(
     with ledger.held():
         ledger.append(body)
         receipt = ledger.receipt()
-    said = statements.state(policy, request, key, body["sha256"], receipt)
+    said = statements.state(
+        request.columns,
+        party=policy.party,
+        to=request.who,
+        purpose=request.purpose,
+        job=request.job,
+        noise=policy.rows.noise,
+        key_version=None if key is None else key.version,
+        carried=policy.rows.carry,
+        digest=body["sha256"],
+        receipt=receipt,
+    )
     write_whole(for_programs, msgspec.json.format(as_json(said)).decode() + "\n")
     write_whole(for_people, statements.text(said))
     move_whole(made, out)

@@ -6,6 +6,7 @@ computed from rows: no counts of clipped values, and not what single rows have s
 
 from collections.abc import Sequence
 from importlib.metadata import version
+from typing import Literal
 
 import msgspec
 
@@ -13,11 +14,12 @@ from veilboost.mechanisms import Mechanism, TableMechanism
 from veilboost.privacy import Composition, DistanceLDP, compose
 from veilboost.privacy.budget import loss_of, neighbour_loss
 from veilboost.privacy.rounding import shown
-from veilboost.release.keys import NoiseKey
 from veilboost.release.ledger import Receipt
-from veilboost.release.policy import Column, Policy, Request
+from veilboost.release.policy import Column
 
 FORMAT = 1
+
+Noise = Literal["permanent", "fresh", "simulated"]
 
 PERMANENT = (
     "Noise is permanent: the same value of the same row leaves with the same noise, job after job, so asking again "
@@ -25,6 +27,10 @@ PERMANENT = (
     "what to what; and whoever learns the noise key unmasks every release made with it."
 )
 FRESH = "Noise is fresh: every release draws anew, and several releases of the same rows add up."
+SIMULATED = (
+    "A SIMULATION: the noise was drawn outside policy and ledger, perhaps from a known seed. Nothing is protected."
+)
+NOISES: dict[Noise, str] = {"permanent": PERMANENT, "fresh": FRESH, "simulated": SIMULATED}
 
 
 class ColumnStatement(msgspec.Struct, frozen=True, kw_only=True):
@@ -53,31 +59,43 @@ class Statement(msgspec.Struct, frozen=True, kw_only=True):
     to: str
     purpose: str
     job: str
-    file_sha256: str
-    noise: str
+    sha256: str
+    noise: Noise
     key_version: int | None
     carried_as_they_are: list[str]
     columns: list[ColumnStatement]
     one_column: str
     whole_row: str
-    receipt: Receipt
+    receipt: Receipt | None
 
 
-def state(policy: Policy, request: Request, key: NoiseKey | None, file_sha256: str, receipt: Receipt) -> Statement:
-    """Return the statement of a release."""
-    both = composed(request.columns)
+def state(
+    columns: Sequence[Column],
+    *,
+    party: str,
+    to: str,
+    purpose: str,
+    job: str,
+    noise: Noise,
+    key_version: int | None,
+    carried: Sequence[str],
+    digest: str,
+    receipt: Receipt | None,
+) -> Statement:
+    """Return the statement of a release whose bytes have the SHA-256 ``digest``."""
+    both = composed(columns)
     return Statement(
         format=FORMAT,
         veilboost=version("veilboost"),
-        party=policy.party,
-        to=request.who,
-        purpose=request.purpose,
-        job=request.job,
-        file_sha256=file_sha256,
-        noise=policy.rows.noise,
-        key_version=None if key is None else key.version,
-        carried_as_they_are=list(policy.rows.carry),
-        columns=[_column(column) for column in request.columns],
+        party=party,
+        to=to,
+        purpose=purpose,
+        job=job,
+        sha256=digest,
+        noise=noise,
+        key_version=key_version,
+        carried_as_they_are=list(carried),
+        columns=[_column(column) for column in columns],
         one_column=str(both.one_column),
         whole_row=str(both.whole_row),
         receipt=receipt,
@@ -132,18 +150,18 @@ def text(statement: Statement) -> str:
     lines = [
         f"Privacy statement of {statement.party} for {statement.to}",
         f"Purpose: {statement.purpose}. Job: {statement.job}.",
-        f"File: SHA-256 {statement.file_sha256}",
+        f"What left: SHA-256 {statement.sha256}",
         "",
         *(line for column in statement.columns for line in _words(column)),
         f"One column changed. {statement.one_column}",
         f"The whole row changed. {statement.whole_row}",
         "",
         _carried(statement.carried_as_they_are),
-        PERMANENT if statement.noise == "permanent" else FRESH,
+        NOISES[statement.noise],
         "The number of rows, the names of the columns and the time of the release are visible. Rows stand in an order "
         "that follows from keyed hashes, not from how they are stored. What nobody can count: several rows of one "
         "person, renamed or derived columns, and the same attribute at another partner.",
-        f"Receipt: ledger {statement.receipt.ledger}, {statement.receipt.lines} lines, head {statement.receipt.head}.",
+        _receipt(statement.receipt),
         f"veilboost {statement.veilboost}",
     ]
     return "\n".join(lines) + "\n"
@@ -160,6 +178,12 @@ def _words(column: ColumnStatement) -> list[str]:
         *(f"  {line}" for line in column.guarantee.splitlines()),
         "",
     ]
+
+
+def _receipt(receipt: Receipt | None) -> str:
+    if receipt is None:
+        return "No ledger, and so no receipt."
+    return f"Receipt: ledger {receipt.ledger}, {receipt.lines} lines, head {receipt.head}."
 
 
 def _carried(columns: Sequence[str]) -> str:

@@ -1,0 +1,1 @@
+"""Protocols between a lead and partners: one file per protocol, both sides."""

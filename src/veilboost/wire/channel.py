@@ -1,0 +1,95 @@
+"""Channels between two parties: send a message, receive the one that is expected, count the bytes of each kind."""
+
+import queue
+from abc import ABC, abstractmethod
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+from veilboost.errors import PeerError, RefusalError
+from veilboost.wire.codec import Message, Refusal, decode, encode, kind_of
+
+M = TypeVar("M", bound=Message)
+
+TIMEOUT = 3600.0
+
+
+@dataclass
+class Traffic:
+    """Bytes by kind of message, in both directions."""
+
+    sent: Counter[str] = field(default_factory=Counter)
+    received: Counter[str] = field(default_factory=Counter)
+
+
+class Channel(ABC):
+    """One end of a line to the party ``peer``. Half duplex: who has sent waits for the answer."""
+
+    def __init__(self, peer: str) -> None:
+        self.peer = peer
+        self.traffic = Traffic()
+
+    @abstractmethod
+    def _push(self, kind: str, body: bytes) -> None:
+        """Hand one message over."""
+
+    @abstractmethod
+    def _pull(self, timeout: float) -> tuple[str, bytes]:
+        """Return the next message, or raise TimeoutError."""
+
+    def send(self, message: Message) -> None:
+        """Send ``message``."""
+        kind, body = kind_of(type(message)), encode(message)
+        self.traffic.sent[kind] += len(body)
+        self._push(kind, body)
+
+    def receive(self, kind: type[M], timeout: float = TIMEOUT) -> M:
+        """Return the next message, which must be of ``kind``; a refusal of the other side ends the job."""
+        try:
+            arrived, body = self._pull(timeout)
+        except TimeoutError:
+            raise PeerError(self.peer, f"sent no {kind_of(kind)} within {timeout:g} seconds") from None
+        self.traffic.received[arrived] += len(body)
+        if arrived == kind_of(Refusal):
+            raise RefusalError(f"{self.peer}: {self._read(body, Refusal).reason}")
+        if arrived != kind_of(kind):
+            problem = f"sent {arrived} where {kind_of(kind)} was expected"
+            self.refuse(problem)
+            raise PeerError(self.peer, problem)
+        return self._read(body, kind)
+
+    def refuse(self, reason: str) -> None:
+        """Tell the other side why this one does not go on."""
+        self.send(Refusal(reason=reason))
+
+    def _read(self, body: bytes, kind: type[M]) -> M:
+        try:
+            return decode(body, kind)
+        except ValueError as error:
+            raise PeerError(self.peer, f"sent a {kind_of(kind)} that is none: {error}") from None
+
+
+class MemoryChannel(Channel):
+    """A line inside one process; messages still travel as bytes."""
+
+    def __init__(
+        self, peer: str, out: "queue.Queue[tuple[str, bytes]]", back: "queue.Queue[tuple[str, bytes]]"
+    ) -> None:
+        super().__init__(peer)
+        self._out, self._back = out, back
+
+    def _push(self, kind: str, body: bytes) -> None:
+        self._out.put((kind, body))
+
+    def _pull(self, timeout: float) -> tuple[str, bytes]:
+        try:
+            return self._back.get(timeout=timeout)
+        except queue.Empty:
+            raise TimeoutError from None
+
+
+def memory_pair(first: str, second: str) -> tuple[MemoryChannel, MemoryChannel]:
+    """Return the two ends of a line between ``first`` and ``second``, in this order."""
+    there: queue.Queue[tuple[str, bytes]] = queue.Queue()
+    back: queue.Queue[tuple[str, bytes]] = queue.Queue()
+    return MemoryChannel(second, there, back), MemoryChannel(first, back, there)
