@@ -19,7 +19,7 @@ class VeilboostError(Exception):
     """Whatever veilboost raises on purpose."""
 
 
-class UsageError(VeilboostError):
+class UsageError(VeilboostError, ValueError):
     """The caller asked for something that cannot be done as asked."""
 
 
