@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from veilboost.compiled import compiled
 from veilboost.domain import Domain
-from veilboost.errors import DataError, SettingError
+from veilboost.errors import DataError, GuaranteeError, SettingError
 from veilboost.settings import whole
 
 Halves = NDArray[np.uint32]
@@ -31,6 +31,7 @@ KEY_BYTES = 32
 LONGEST_ROW_KEY = 4095
 _BLOCK_BYTES = 16
 _HALVES_PER_BLOCK = 4
+_CODES_PER_BLOCK = 4
 _FIRST_SPARE_COUNTER = 1 << 15
 _TAG_COUNTER = (1 << 16) - 1
 _TEXT, _BYTES = 2, 3
@@ -109,6 +110,9 @@ class PermanentBits(Bits):
     mechanism, so that the same bits never serve two tables or two sets of bounds: used twice, one word betrays far
     more than the budgets of both. Leave ``domain`` out only where codes are the values themselves.
 
+    Rows of several codes, all of one ``domain``, get the bits of the whole row, under a key for rows of that length:
+    a joint mechanism whose bits hung on one code alone would betray what another one changes.
+
     What it does not give: it is computational, a changed value shows *that* it changed, and whoever learns
     ``secret`` unmasks every past release.
 
@@ -145,10 +149,14 @@ class PermanentBits(Bits):
         if self.domain is not None and len(codes) and int(codes.max()) > self.domain.size:
             raise DataError(self.source, f"must have codes up to {self.domain.size}, as its domain", int(codes.max()))
         version = self.version.to_bytes(4, "little")
-        context = b"veilboost permanent 1" + _framed(self.source.encode()) + version + _framed(digest)
+        shape = b"1" if codes.ndim == 1 else b"rows 1" + codes.shape[1].to_bytes(4, "little")
+        context = b"veilboost permanent " + shape + _framed(self.source.encode()) + version + _framed(digest)
         context += b"" if self.domain is None else _framed(self.domain.digest())
         key = hmac.digest(self._secret, context, "sha256")
-        return _Permanent(key, self._rows.chained(key), codes)
+        rows = self._rows.chained(key)
+        if codes.ndim == 1:
+            return _Permanent(key, rows, codes)
+        return _Permanent(key, _chained_codes(key, rows, codes), np.zeros(len(codes), dtype=np.uint8))
 
 
 class _Keystream(Tape):
@@ -184,6 +192,8 @@ class _Permanent(Tape):
     def batches(self, start: int, stop: int, step: int, per_value: int) -> Iterator[tuple[int, Halves]]:
         step = min(step, stop - start)
         counters = -(-per_value // _HALVES_PER_BLOCK)
+        if counters > _FIRST_SPARE_COUNTER:
+            raise GuaranteeError(f"{per_value} random numbers for one value would reach its spare ones")
         blocks = np.empty((counters, step, 2), dtype=np.uint64)
         encryptor, out = _permutation(self._key), np.empty(blocks.nbytes + _BLOCK_BYTES - 1, dtype=np.uint8)
         halves = out[: blocks.nbytes].view("<u4").reshape(counters, step, _HALVES_PER_BLOCK)
@@ -206,11 +216,22 @@ class _Permanent(Tape):
 
 
 def _fill(rows: Blocks, codes: NDArray[Any], counter: int, blocks: Blocks) -> None:
-    """Write the block of each row key, its code and ``counter``."""
+    """Write the last block of each row's message, with its code and ``counter``."""
     if rows.shape[1] == 1:
         _fill_from_integers(rows, codes, counter, blocks)
     else:
         _fill_from_blocks(rows, codes, counter, blocks)
+
+
+def _chained_codes(key: bytes, rows: Blocks, codes: NDArray[Any]) -> Blocks:
+    """Return the open block after each row key's message, closed with code and counter 0, and all its codes."""
+    padded = np.zeros((len(codes), -(-codes.shape[1] // _CODES_PER_BLOCK) * _CODES_PER_BLOCK), dtype="<u4")
+    padded[:, : codes.shape[1]] = codes.astype(np.uint32)
+    state = np.empty((len(codes), 2), dtype=np.uint64)
+    _fill(rows, np.zeros(len(codes), dtype=np.uint8), 0, state)
+    for block in padded.view(np.uint64).reshape(len(codes), -1, 2).swapaxes(0, 1):
+        state = _permuted(key, state) ^ block
+    return _permuted(key, state)
 
 
 @compiled

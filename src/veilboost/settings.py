@@ -58,6 +58,12 @@ class MechanismSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknow
     theta: int | None = None
     alpha: float | None = None
     gaps: list[float] | None = None
+    delta: float | None = None
+    sensitivity: int | None = None
+    d: int | None = None
+    k: int | None = None
+    each: str | None = None
+    optimised: bool | None = None
 
     def values(self) -> dict[str, object]:
         """Return the parameters by name."""

@@ -9,11 +9,13 @@ import numpy as np
 from mpmath import mp, mpf
 from numpy.typing import NDArray
 
-from veilboost.mechanisms import MECHANISMS, TABLE_MECHANISMS, Mechanism, TableMechanism, TightMap
+from veilboost.mechanisms import MECHANISMS, TABLE_MECHANISMS, VECTOR_MECHANISMS, Mechanism, TableMechanism, TightMap
 from veilboost.randomness import Halves, PermanentBits, Tape
 
 PARAMETERS: dict[str, Any] = {"epsilon": 0.7, "size": 10, "theta": 4, "alpha": 0.4}
+PARAMETERS |= {"delta": 1e-3, "sensitivity": 2, "d": 3, "k": 2, "each": "piecewise", "optimised": False}
 CHANGED: dict[str, Any] = {"epsilon": 0.8, "size": 11, "theta": 3, "alpha": 0.5}
+CHANGED |= {"delta": 2e-3, "sensitivity": 3, "d": 4, "k": 1, "each": "duchi", "optimised": True}
 EPSILONS = (0.001, 0.1, 1.28, 20.0)
 
 
@@ -25,6 +27,19 @@ def taken(name: str) -> dict[str, Any]:
 def example(name: str, **changes: Any) -> Mechanism:
     made: Mechanism = MECHANISMS[name](**(taken(name) | changes))
     return made
+
+
+def column(name: str, codes: Any) -> Any:
+    """The ``codes`` as the mechanism ``name`` takes them: as they are, or each as a row of alike ones."""
+    if name not in VECTOR_MECHANISMS:
+        return codes
+    rows = [[code] * PARAMETERS["d"] for code in codes]
+    return np.array(rows, dtype=codes.dtype).reshape(-1, PARAMETERS["d"]) if isinstance(codes, np.ndarray) else rows
+
+
+def width(name: str) -> tuple[int, ...]:
+    """The shape of what is drawn for one value."""
+    return (PARAMETERS["d"],) if name in VECTOR_MECHANISMS else (PARAMETERS["size"],) if name == "unary" else ()
 
 
 def variants(name: str, size: int, epsilon: float) -> Iterator[TableMechanism]:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from battery import example, permanent
+from battery import column, example, permanent
 
 from veilboost.mechanisms import MECHANISMS
 from veilboost.randomness import ReplayableBits
@@ -19,8 +19,8 @@ def answers(name: str) -> dict[str, Any]:
     mechanism = example(name)
     return {
         "digest": mechanism.digest.hex(),
-        "permanent": mechanism.draw(CODES, bits=permanent(20)).tolist(),
-        "replayable": mechanism.draw(CODES, bits=ReplayableBits(seed=7)).tolist(),
+        "permanent": mechanism.draw(column(name, CODES), bits=permanent(20)).tolist(),
+        "replayable": mechanism.draw(column(name, CODES), bits=ReplayableBits(seed=7)).tolist(),
     }
 
 

@@ -11,24 +11,26 @@ import pytest
 from numpy.typing import NDArray
 from scipy.stats import chi2
 
-from veilboost.mechanisms import MECHANISMS, TABLE_MECHANISMS, Mechanism, TableMechanism
+from veilboost.mechanisms import CODE_MECHANISMS, TABLE_MECHANISMS, DiscreteGaussian, Mechanism, TableMechanism
+from veilboost.privacy import TOTAL
 from veilboost.randomness import Bits, FreshBits, PermanentBits, ReplayableBits
 
 Floats = NDArray[np.float64]
 
-PARAMETERS: dict[str, Any] = {"epsilon": 0.7, "size": 10, "theta": 4, "alpha": 0.4}
+PARAMETERS: dict[str, Any] = {"epsilon": 0.7, "size": 10, "theta": 4, "alpha": 0.4, "delta": 1e-3}
 TWINS = {"bounded-laplace": "global", "clamped-laplace": "tight", "adj-laplace": "adj", "local-laplace": "local"}
+UNBOUNDED = ("discrete-laplace", "discrete-gaussian")
 CODES = (1, 4, 5, 10)
 DRAWS = 200_000  # for each code
 REACH = 40  # how far from the value unbounded noise is told apart
 THRESHOLD = 1e-12
 
-pytestmark = [pytest.mark.slow, pytest.mark.parametrize("name", MECHANISMS)]
+pytestmark = [pytest.mark.slow, pytest.mark.parametrize("name", CODE_MECHANISMS)]
 
 
 def made(name: str, epsilon: float) -> Mechanism:
-    known = {field.name for field in fields(MECHANISMS[name])} & PARAMETERS.keys()
-    mechanism: Mechanism = MECHANISMS[name](**({key: PARAMETERS[key] for key in known} | {"epsilon": epsilon}))
+    known = {field.name for field in fields(CODE_MECHANISMS[name])} & PARAMETERS.keys()
+    mechanism: Mechanism = CODE_MECHANISMS[name](**({key: PARAMETERS[key] for key in known} | {"epsilon": epsilon}))
     return mechanism
 
 
@@ -38,6 +40,9 @@ def stated(name: str, epsilon: float, code: int) -> Floats:
         q, at = np.exp(-epsilon), np.abs(np.arange(-REACH, REACH + 1))
         noise: Floats = q**at * np.where(at == REACH, 1, 1 - q) / (1 + q)
         return noise
+    if name == "discrete-gaussian":
+        gaussian = DiscreteGaussian(epsilon=epsilon, delta=PARAMETERS["delta"]).noise
+        return np.array([gaussian.weight(z) for z in range(-REACH, REACH + 1)]) / TOTAL
     table = made(TWINS.get(name, name), epsilon)
     assert name in TABLE_MECHANISMS or name in TWINS, "name the table whose distribution the new mechanism has"
     assert isinstance(table, TableMechanism)
@@ -46,7 +51,7 @@ def stated(name: str, epsilon: float, code: int) -> Floats:
 
 
 def counts(name: str, code: int, drawn: NDArray[Any]) -> Floats:
-    if name == "discrete-laplace":
+    if name in UNBOUNDED:
         drawn, low = np.clip(drawn - code, -REACH, REACH) + REACH, 0
     else:
         low = 1

@@ -216,7 +216,10 @@ def _drawn(
     codes = sorted({code for pair in pairs for code in pair})
     drawn = {}
     for done, code in enumerate(codes, 1):
-        drawn[code] = split(mechanism.draw(np.full(samples, code), bits=bits))
+        outputs = mechanism.draw(np.full(samples, code), bits=bits)
+        if outputs.ndim != 1:
+            raise SettingError("mechanism", "must draw one number for each code to be attacked", mechanism)
+        drawn[code] = split(outputs)
         if progress is not None:
             progress(done / len(codes))
     return drawn

@@ -9,10 +9,11 @@ from veilboost.settings import MechanismSettings
 
 _TABLES = "global|adj|local|tight|grr"
 _LARGE = "bounded-laplace|clamped-laplace|adj-laplace|local-laplace|discrete-laplace"
+_VALUES = "piecewise|duchi|range-laplace"
 
 TableName = Annotated[str, typer.Option("--mechanism", "-m", metavar=_TABLES, help="Which mechanism.")]
 MechanismName = Annotated[
-    str, typer.Option("--mechanism", "-m", metavar="NAME", help=f"Which mechanism: {_TABLES}, or {_LARGE}.")
+    str, typer.Option("--mechanism", "-m", metavar="NAME", help=f"Which mechanism: {_TABLES}, {_LARGE}, or {_VALUES}.")
 ]
 Epsilon = Annotated[float | None, typer.Option("--epsilon", "-e", help="Nominal budget between neighbouring codes.")]
 Size = Annotated[int | None, typer.Option("--size", "-s", help="Number of codes.")]

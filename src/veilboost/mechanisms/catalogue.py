@@ -8,13 +8,22 @@ from veilboost.mechanisms.adj_laplace import AdjLaplace
 from veilboost.mechanisms.adj_map import AdjMap
 from veilboost.mechanisms.bounded_laplace import BoundedLaplace
 from veilboost.mechanisms.clamped_laplace import ClampedLaplace
+from veilboost.mechanisms.discrete_gaussian import DiscreteGaussian
 from veilboost.mechanisms.discrete_laplace import DiscreteLaplace
+from veilboost.mechanisms.duchi import Duchi
+from veilboost.mechanisms.duchi_vector import DuchiVector
 from veilboost.mechanisms.global_map import GlobalMap
+from veilboost.mechanisms.laplace_vector import LaplaceVector
 from veilboost.mechanisms.local_laplace import LocalLaplace
 from veilboost.mechanisms.local_map import LocalMap
 from veilboost.mechanisms.mechanism import Mechanism, TableMechanism
+from veilboost.mechanisms.piecewise import Piecewise
 from veilboost.mechanisms.randomized_response import RandomizedResponse
+from veilboost.mechanisms.range_laplace import RangeLaplace
+from veilboost.mechanisms.sampled_vector import SampledVector
 from veilboost.mechanisms.tight_map import TightMap
+from veilboost.mechanisms.unary_encoding import UnaryEncoding
+from veilboost.mechanisms.value_mechanism import ValueMechanism, VectorMechanism
 from veilboost.settings import MechanismSettings, only_taken
 
 TABLE_MECHANISMS: dict[str, type[TableMechanism]] = {
@@ -24,13 +33,30 @@ TABLE_MECHANISMS: dict[str, type[TableMechanism]] = {
     "tight": TightMap,
     "grr": RandomizedResponse,
 }
-MECHANISMS: dict[str, type[Mechanism]] = TABLE_MECHANISMS | {
+CODE_MECHANISMS: dict[str, type[Mechanism]] = TABLE_MECHANISMS | {
     "bounded-laplace": BoundedLaplace,
     "clamped-laplace": ClampedLaplace,
     "adj-laplace": AdjLaplace,
     "local-laplace": LocalLaplace,
     "discrete-laplace": DiscreteLaplace,
+    "discrete-gaussian": DiscreteGaussian,
 }
+"""From one code to one code."""
+VALUE_MECHANISMS: dict[str, type[ValueMechanism]] = {
+    "piecewise": Piecewise,
+    "duchi": Duchi,
+    "range-laplace": RangeLaplace,
+}
+"""From one value to multiples of a step."""
+VECTOR_MECHANISMS: dict[str, type[VectorMechanism]] = {
+    "sampled-vector": SampledVector,
+    "duchi-vector": DuchiVector,
+    "laplace-vector": LaplaceVector,
+}
+"""The same for whole rows."""
+MECHANISMS: dict[str, type[Mechanism]] = (
+    CODE_MECHANISMS | VALUE_MECHANISMS | VECTOR_MECHANISMS | {"unary": UnaryEncoding}
+)
 
 
 def from_settings(settings: MechanismSettings) -> Mechanism:

@@ -35,4 +35,4 @@ class ClampedLaplace(FiniteLaplaceMechanism):
         return up(Fraction(self.epsilon) * whole("distance", distance, 1, self.size - 1))
 
     def _noisy(self, codes: NDArray[Any], tapes: Tapes, threads: int | None) -> NDArray[Any]:
-        return clamped(self.epsilon, codes, 1, self.size, tapes, threads).astype(codes.dtype)
+        return clamped(self.epsilon, codes, 1, self.size, tapes.step("value"), threads).astype(codes.dtype)

@@ -12,6 +12,7 @@ from veilboost.mechanisms.laplace_mechanism import LaplaceMechanism
 from veilboost.mechanisms.mechanism import Tapes, whole_numbers
 from veilboost.privacy import DistanceLDP
 from veilboost.privacy.rounding import up
+from veilboost.randomness import Tape
 from veilboost.settings import whole
 
 LARGEST_VALUE = 2**31 - 1
@@ -42,12 +43,12 @@ class DiscreteLaplace(LaplaceMechanism):
         return whole_numbers(codes, -LARGEST_VALUE, LARGEST_VALUE).astype(np.int32)
 
     def _noisy(self, codes: NDArray[Any], tapes: Tapes, threads: int | None) -> NDArray[Any]:
-        return clamped(self.epsilon, codes, -LARGEST_OUTPUT, LARGEST_OUTPUT, tapes, threads)
+        return clamped(self.epsilon, codes, -LARGEST_OUTPUT, LARGEST_OUTPUT, tapes.step("value"), threads)
 
 
 def clamped(
-    epsilon: float, codes: NDArray[Any], low: int, high: int, tapes: Tapes, threads: int | None
+    epsilon: float, codes: NDArray[Any], low: int, high: int, tape: Tape, threads: int | None
 ) -> NDArray[np.int64]:
     """Return ``codes`` with noise of rate ε; what lies beyond ``low`` or ``high`` is put there."""
     centre = codes.astype(np.int64)
-    return centre + _laplace.draw(_laplace.endless(epsilon), low - centre, high - centre, tapes.step("value"), threads)
+    return centre + _laplace.draw(_laplace.endless(epsilon), low - centre, high - centre, tape, threads)

@@ -1,15 +1,14 @@
 """What the mechanisms offer that add discrete Laplace noise, for domains too large for a table or not known."""
 
-import hashlib
 from abc import abstractmethod
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any
 
 from numpy.typing import ArrayLike, NDArray
 
 from veilboost.errors import SettingError
 from veilboost.mechanisms._laplace import SAMPLER_VERSION
-from veilboost.mechanisms.mechanism import Mechanism, checked_codes
+from veilboost.mechanisms.mechanism import Mechanism, checked_codes, parameter_digest
 from veilboost.settings import fix, positive, whole
 
 LARGEST_SIZE = 2**31
@@ -33,8 +32,7 @@ class LaplaceMechanism(Mechanism):
 
     @property
     def digest(self) -> bytes:
-        values = [f"{field.name}={getattr(self, field.name)!r}" for field in fields(self)]
-        return hashlib.sha256(f"veilboost {type(self).__name__} {SAMPLER_VERSION} {values}".encode()).digest()
+        return parameter_digest(self, SAMPLER_VERSION)
 
 
 @dataclass(frozen=True, kw_only=True)

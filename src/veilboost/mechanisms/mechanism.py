@@ -1,8 +1,9 @@
 """What every mechanism offers, and what those add that draw from a table."""
 
+import hashlib
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any, ClassVar
 
 import numpy as np
@@ -18,6 +19,7 @@ from veilboost.settings import fix, whole
 
 HONEST = "the partner computes and sends what the protocol says"
 INDEPENDENT = "the bits are uniform and independent: AES-256 is a pseudorandom function"
+COLUMN = "must be a one-dimensional list of whole numbers"
 
 
 @dataclass(frozen=True)
@@ -136,13 +138,18 @@ class TableMechanism(Mechanism):
         return probabilities(self.table.weights)
 
 
-def whole_numbers(codes: ArrayLike, low: int, high: int) -> NDArray[Any]:
-    """Return ``codes`` as an array of integers from ``low`` to ``high``, or refuse them.
+def parameter_digest(mechanism: Mechanism, version: int) -> bytes:
+    """Return the identity of a distribution that follows from the mechanism's parameters alone."""
+    values = [f"{field.name}={getattr(mechanism, field.name)!r}" for field in fields(mechanism) if field.init]
+    return hashlib.sha256(f"veilboost {type(mechanism).__name__} {version} {values}".encode()).digest()
+
+
+def whole_numbers(codes: ArrayLike, low: int, high: int, rule: str = COLUMN) -> NDArray[Any]:
+    """Return ``codes`` as an array of integers from ``low`` to ``high``, or refuse them by ``rule``.
 
     >>> whole_numbers([3, 4], 1, 4)
     array([3, 4])
     """
-    rule = "must be a one-dimensional list of whole numbers"
     try:
         array = np.asarray(codes)
     except ValueError as error:
@@ -159,9 +166,9 @@ def whole_numbers(codes: ArrayLike, low: int, high: int) -> NDArray[Any]:
     return array
 
 
-def checked_codes(codes: ArrayLike, size: int) -> NDArray[Any]:
-    """Return ``codes`` as the smallest unsigned type that holds ``size``, or refuse them."""
-    return whole_numbers(codes, 1, size).astype(np.min_scalar_type(size), copy=False)
+def checked_codes(codes: ArrayLike, size: int, rule: str = COLUMN) -> NDArray[Any]:
+    """Return ``codes`` as the smallest unsigned type that holds ``size``, or refuse them by ``rule``."""
+    return whole_numbers(codes, 1, size, rule).astype(np.min_scalar_type(size), copy=False)
 
 
 def table_size(size: object, instead: str) -> int:

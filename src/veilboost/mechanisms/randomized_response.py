@@ -5,9 +5,10 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from veilboost.mechanisms.mechanism import TableMechanism, table_size, toeplitz
+from veilboost.mechanisms._frequency import Answers
+from veilboost.mechanisms.mechanism import TableMechanism, table_size, toeplitz, whole_numbers
 from veilboost.mechanisms.table import FRACTION_BITS, Ideal, decays
 from veilboost.privacy import LDP, grr_bound
 from veilboost.settings import fix, positive
@@ -20,6 +21,8 @@ class RandomizedResponse(TableMechanism):
     **Guarantee**: ε-LDP: for any two codes, however far apart, P(o|x) <= exp(ε) P(o|y), with ε = ``epsilon``
     and D = ``size``. It knows nothing of order, so it also serves unordered categories. Proof in
     randomized_response.proof.md.
+
+    With two codes this is binary randomised response.
 
     >>> RandomizedResponse(epsilon=1.0, size=4).probabilities()[0].round(3).tolist()
     [0.475, 0.175, 0.175, 0.175]
@@ -45,6 +48,26 @@ class RandomizedResponse(TableMechanism):
     @property
     def definition(self) -> LDP:
         return LDP(self.epsilon)
+
+    def counts(self, drawn: ArrayLike) -> NDArray[np.float64]:
+        """Return an unbiased estimate of how often each code occurs, from the ``drawn`` ones.
+
+        >>> binary = RandomizedResponse(epsilon=1.0, size=2)
+        >>> (binary.counts(binary.draw([1] * 70_000 + [2] * 30_000)) / 10_000).round().tolist()
+        [7.0, 3.0]
+        """
+        codes = whole_numbers(drawn, 1, self.size)
+        return self.answers.counts(np.bincount(codes, minlength=self.size + 1)[1:], len(codes))
+
+    def count_variance(self, true: float, rows: int) -> float:
+        """Return the variance of an estimate by `counts`, for a code that occurs ``true`` times in ``rows``."""
+        return self.answers.count_variance(true, rows)
+
+    @property
+    def answers(self) -> Answers:
+        """The weights of drawing a code where it is the true one, and where it is another."""
+        kept, raised = self.table.weights[0, :2].tolist()
+        return Answers(kept, raised)
 
     def order_preserving_bound(self) -> NDArray[np.float64]:
         return grr_bound(self.epsilon, size=self.size)

@@ -198,8 +198,11 @@ class GapLDP:
 
 @dataclass(frozen=True)
 class ApproximateDP:
-    """At most ``epsilon``, but for a failure of probability at most ``delta``.
+    """At most ``epsilon``, but for a failure of probability at most ``delta``; for values ``codes`` apart if given.
 
+    >>> print(ApproximateDP(1.0, 1e-6, neighbours=Neighbours.ONE_VALUE, codes=3))  # doctest: +NORMALIZE_WHITESPACE
+    Approximate differential privacy: if one value of one column changes by at most 3 codes, no set of outputs becomes
+    more than exp(1) times as likely, but for a probability of at most 0.000001.
     >>> ApproximateDP(1.0, 1.5, neighbours=Neighbours.ONE_ROW)
     Traceback (most recent call last):
     veilboost.errors.SettingError: delta must be a number between 0 and 1; got 1.5
@@ -209,17 +212,21 @@ class ApproximateDP:
     delta: float
     _: KW_ONLY
     neighbours: Neighbours
+    codes: int | None = None
 
     def __post_init__(self) -> None:
         fix(self, "epsilon", positive("epsilon", self.epsilon))
         fix(self, "delta", positive("delta", self.delta))
         fix(self, "neighbours", _neighbours(self.neighbours))
+        if self.codes is not None:
+            fix(self, "codes", whole("codes", self.codes, 1, _LARGEST))
         if self.delta >= 1:
             raise SettingError("delta", "must be a number between 0 and 1", self.delta)
 
     def __str__(self) -> str:
+        moved = "" if self.codes is None else f" by at most {self.codes} code{'s' * (self.codes > 1)}"
         return (
-            f"Approximate differential privacy: if {self.neighbours}, no set of outputs becomes more than "
+            f"Approximate differential privacy: if {self.neighbours}{moved}, no set of outputs becomes more than "
             f"exp({shown(self.epsilon)}) times as likely, but for a probability of at most {shown(self.delta)}."
         )
 

@@ -32,6 +32,16 @@ def up(exact: Fraction) -> float:
     return nearest if Fraction(nearest) >= exact else math.nextafter(nearest, math.inf)
 
 
+def down(exact: Fraction) -> float:
+    """Return the largest float that is not above ``exact``.
+
+    >>> down(Fraction(1, 10)) == math.nextafter(0.1, 0)
+    True
+    """
+    nearest = float(exact)
+    return nearest if Fraction(nearest) <= exact else math.nextafter(nearest, -math.inf)
+
+
 def sum_up(terms: tuple[float, ...]) -> float:
     """Return the smallest float that is not below the exact sum of ``terms``, which may hold infinities.
 

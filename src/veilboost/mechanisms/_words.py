@@ -1,0 +1,35 @@
+"""Read whole random words of 63 bits from a tape, in parts over several threads."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from veilboost.mechanisms._parts import in_parts
+from veilboost.randomness import Tape
+
+_PART_WORDS = 1 << 18
+_BATCH_WORDS = 1 << 15
+_HALVES_PER_WORD = 2
+
+Words = NDArray[np.int64]
+
+
+def fill(
+    out: NDArray[Any], decide: Callable[[slice, Words], NDArray[Any]], tape: Tape, per_value: int, threads: int | None
+) -> None:
+    """Set ``out`` to what ``decide`` makes of every few values: their slice, and ``per_value`` words for each.
+
+    A word is the first of two halves, then the second without its last bit: 63 bits, never negative as an integer.
+    """
+    part_size, batch = (max(1, words // per_value) for words in (_PART_WORDS, _BATCH_WORDS))
+
+    def part(start: int) -> None:
+        stop = min(start + part_size, len(out))
+        for first, halves in tape.batches(start, stop, batch, _HALVES_PER_WORD * per_value):
+            here = slice(first, first + len(halves))
+            pairs = halves[:, : _HALVES_PER_WORD * per_value].astype(np.int64)
+            out[here] = decide(here, pairs[:, ::2] << 31 | pairs[:, 1::2] >> 1)
+
+    in_parts(part, range(0, len(out), part_size), threads)
