@@ -46,7 +46,7 @@ class DuchiVector(VectorMechanism):
     @property
     def slope(self) -> int:
         """By how many of 2^63 the weight of a sign in u rises for every half step of its value."""
-        return HALF // (self.size - 1)
+        return (HALF - 1) // (self.size - 1)  # a weight of 2^63 would not fit the word
 
     @cached_property
     def unit(self) -> Fraction:
