@@ -18,8 +18,10 @@ from veilboost.mechanisms import (
     AdjMap,
     BoundedLaplace,
     ClampedLaplace,
+    DiscreteGaussian,
     DiscreteLaplace,
     Duchi,
+    DuchiVector,
     GlobalMap,
     LocalLaplace,
     LocalMap,
@@ -27,8 +29,10 @@ from veilboost.mechanisms import (
     Piecewise,
     RandomizedResponse,
     RangeLaplace,
+    SampledVector,
     TableMechanism,
     TightMap,
+    UnaryEncoding,
 )
 from veilboost.randomness import ReplayableBits
 
@@ -67,6 +71,28 @@ MODERATE: list[Mechanism] = [
 
 def audit(mechanism: Any, **settings: Any) -> TableAudit:
     return audit_table(mechanism, **{"samples": SAMPLES} | settings)
+
+
+class InOneNumber:
+    """A mechanism for whole rows, given rows of one code, or for bits: each row of outputs as one number."""
+
+    def __init__(self, mechanism: Any, width: int = 0) -> None:
+        self._mechanism, self._width = mechanism, width
+        self.definition, self.size = mechanism.definition, mechanism.size
+
+    def draw(self, codes: Any, *, bits: Any = None) -> Any:
+        rows = np.repeat(np.asarray(codes)[:, None], self._width, axis=1) if self._width else codes
+        drawn = self._mechanism.draw(rows, bits=bits) > 0
+        return drawn @ (1 << np.arange(drawn.shape[1]))
+
+
+def in_one_number(epsilon: float) -> list[InOneNumber]:
+    return [
+        InOneNumber(UnaryEncoding(epsilon=epsilon, size=4)),
+        InOneNumber(UnaryEncoding(epsilon=epsilon, size=4, optimised=True)),
+        *(InOneNumber(DuchiVector(epsilon=epsilon, size=4, d=d), d) for d in (2, 3, 4)),
+        InOneNumber(SampledVector(epsilon=epsilon, size=4, d=3, k=2), 3),
+    ]
 
 
 def half_the_noise(name: str) -> Any:
@@ -116,6 +142,15 @@ def test_refutes_naive_rounding(size: int) -> None:
 def test_refutes_epsilon_stated_for_half_of_it(name: str) -> None:
     found = audit(half_the_noise(name))
     assert any(finding.epsilon_lower > 1.05 * finding.claimed for finding in found.findings)
+    assert found.refuted
+
+
+@pytest.mark.parametrize("case", range(6))
+def test_attacks_rows_and_bits_as_numbers(case: int) -> None:
+    honest, loud = in_one_number(1.0)[case], in_one_number(2.0)[case]
+    assert not audit(honest).refuted
+    found = audit(Sabotaged(draws_as=loud, claims_as=honest))
+    assert found.worst.epsilon_lower > 1.05
     assert found.refuted
 
 
@@ -224,6 +259,20 @@ def test_the_pairs_share_half_of_the_level(count: int, monkeypatch: pytest.Monke
     pairs = [(code, code + 1) for code in range(1, count + 1)]
     audit_table(TightMap(epsilon=1.0, size=30), samples=1000, level=1e-3, pairs=pairs)
     assert given == [pytest.approx(1e-3 / 2 / count)] * count
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "rule"),
+    [
+        (DiscreteGaussian(epsilon=1.0, delta=1e-6), "must claim a loss without a failure probability"),
+        (UnaryEncoding(epsilon=1.0, size=2**14), "must draw one number for each code"),
+        (DuchiVector(epsilon=1.0, size=9, d=3), "must draw one number for each code"),
+    ],
+    ids=repr,
+)
+def test_refuses_what_it_cannot_attack(mechanism: Any, rule: str) -> None:
+    with pytest.raises(SettingError, match=f"^mechanism {rule}; got "):
+        audit(mechanism)
 
 
 def test_sabotage_is_not_public() -> None:

@@ -11,6 +11,7 @@ import pytest
 
 import veilboost
 from veilboost.cli.main import main
+from veilboost.mechanisms import VALUE_MECHANISMS
 
 KEYS = [
     "mechanism",
@@ -93,6 +94,15 @@ def test_an_audit_says_whether_it_refuted(monkeypatch: pytest.MonkeyPatch, capsy
     assert printed_json(arguments, monkeypatch, capsys)["refuted"] is False
     assert run(arguments, monkeypatch) == 0
     assert "Not refuted" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("name", VALUE_MECHANISMS)
+def test_mechanisms_for_one_value_can_be_attacked(
+    name: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    arguments = ["audit", "table", "-m", name, "-e", "1", "-s", "5", "--samples", "20000"]
+    found = printed_json(arguments, monkeypatch, capsys)
+    assert (found["refuted"], found["agreement_p_value"]) == (False, None)
 
 
 def test_the_demo_writes_a_report_and_a_table(

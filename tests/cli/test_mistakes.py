@@ -56,6 +56,10 @@ MISTAKES = [
     ("too few values", ["bench", "sampling", "--values", "10"], "values must be a whole number from 100000"),
     ("demo epsilon", ["demo", "--epsilon", "-2"], "epsilon must be a finite number above 0"),
     ("demo into a file", ["demo", "--out", "taken"], "out must be a folder"),
+    ("an audit of bits", ["audit", "table", "-m", "unary", "-e", "1", "-s", "9"], "must draw one number for each code"),
+    ("an audit of rows", ["audit", "table", "-m", "duchi-vector", "-e", "1", "-s", "9"], "d must be given"),
+    ("an audit of a failure", ["audit", "table", "-m", "discrete-gaussian", "-e", "1"], "delta must be given"),
+    ("a theta for values", ["audit", "table", "-m", "duchi", "-e", "1", "-s", "9", "--theta", "2"], "theta is no sett"),
     ("an unknown mechanism to audit", ["audit", "table", "-m", "x", "-e", "1", "-s", "9"], "must be one of global"),
 ]
 

@@ -148,7 +148,8 @@ def audit_table(
 
     ``pairs`` must not be chosen after looking at outputs; without them, every pair of neighbours of a domain of up to
     16 codes, otherwise neighbours spread over it and at the table's widest and narrowest gap, and some far pairs.
-    ``bits`` go to ``draw``, which is called once for each input. ``progress`` is called with the share done.
+    ``bits`` go to ``draw``, which is called once for each input, after a call for no input at all. ``progress`` is
+    called with the share done.
 
     >>> from veilboost.mechanisms import TightMap
     >>> audit = audit_table(TightMap(epsilon=1.0, size=4), samples=100_000)
@@ -175,6 +176,8 @@ def _claims(mechanism: Audited) -> tuple[Loss, Loss]:
     definition = mechanism.definition
     if isinstance(definition, ApproximateDP):
         raise SettingError("mechanism", "must claim a loss without a failure probability", definition)
+    if mechanism.draw(np.empty(0, dtype=np.int64)).ndim != 1:
+        raise SettingError("mechanism", "must draw one number for each code", mechanism)
     stated, at = definition.pair_loss, getattr(mechanism, "epsilon_at", None)
     if hasattr(mechanism, "profile"):
         return stated, mechanism.profile().pair
@@ -216,10 +219,7 @@ def _drawn(
     codes = sorted({code for pair in pairs for code in pair})
     drawn = {}
     for done, code in enumerate(codes, 1):
-        outputs = mechanism.draw(np.full(samples, code), bits=bits)
-        if outputs.ndim != 1:
-            raise SettingError("mechanism", "must draw one number for each code to be attacked", mechanism)
-        drawn[code] = split(outputs)
+        drawn[code] = split(mechanism.draw(np.full(samples, code), bits=bits))
         if progress is not None:
             progress(done / len(codes))
     return drawn

@@ -40,10 +40,10 @@ class DiscreteGaussian(Mechanism):
     sensitivity: int = 1
 
     def __post_init__(self) -> None:
+        fix(self, "sensitivity", whole("sensitivity", self.sensitivity, 1, LARGEST_VALUE))
         definition = self.definition  # refuses a wrong epsilon or delta
         for name in ("epsilon", "delta"):
             fix(self, name, getattr(definition, name))
-        fix(self, "sensitivity", whole("sensitivity", self.sensitivity, 1, LARGEST_VALUE))
         if self.noise.delta(self.epsilon, self.sensitivity) > self.delta:
             least = shown(self.delta_at(self.epsilon))
             rule = f"must be at least {least} at this epsilon and sensitivity: tables go up to σ = {LARGEST_SIGMA:g}"
