@@ -225,11 +225,12 @@ def _fill(rows: Blocks, codes: NDArray[Any], counter: int, blocks: Blocks) -> No
 
 def _chained_codes(key: bytes, rows: Blocks, codes: NDArray[Any]) -> Blocks:
     """Return the open block after each row key's message, closed with code and counter 0, and all its codes."""
-    padded = np.zeros((len(codes), -(-codes.shape[1] // _CODES_PER_BLOCK) * _CODES_PER_BLOCK), dtype="<u4")
+    count = -(-codes.shape[1] // _CODES_PER_BLOCK)
+    padded = np.zeros((len(codes), count * _CODES_PER_BLOCK), dtype="<u4")
     padded[:, : codes.shape[1]] = codes.astype(np.uint32)
     state = np.empty((len(codes), 2), dtype=np.uint64)
     _fill(rows, np.zeros(len(codes), dtype=np.uint8), 0, state)
-    for block in padded.view(np.uint64).reshape(len(codes), -1, 2).swapaxes(0, 1):
+    for block in padded.view("<u8").reshape(len(codes), count, 2).swapaxes(0, 1):
         state = _permuted(key, state) ^ block
     return _permuted(key, state)
 

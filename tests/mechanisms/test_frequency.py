@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from mpmath import mp
 
+from veilboost.errors import DataError
 from veilboost.mechanisms import RandomizedResponse, UnaryEncoding
 from veilboost.privacy import LDP, TOTAL
 
@@ -112,6 +113,8 @@ def test_binary_randomised_response() -> None:
 def test_counts_of_answers() -> None:
     mechanism = UnaryEncoding(epsilon=2.0, size=3, optimised=True)
     assert mechanism.counts(np.zeros((0, 3), dtype=np.uint8)).tolist() == [0, 0, 0]
+    with pytest.raises(DataError, match=r"^column 'bits' must be rows of 3; found an array of shape \(3,\)$"):
+        mechanism.counts([1, 0, 0])
     raised = answers(mechanism)[1] / TOTAL
     assert mechanism.counts([[1, 0, 0], [1, 1, 0]]) == pytest.approx(
         [(ones - 2 * raised) / (0.5 - raised) for ones in (2, 1, 0)]

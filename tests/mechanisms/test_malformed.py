@@ -135,7 +135,7 @@ CASES: list[tuple[Callable[[], object], str]] = [
     (kind(SampledVector, epsilon=1.0, size=9, d=4, k=5), "k must be a whole number from 1 to 4; got 5"),
     (kind(SampledVector, epsilon=1.0, size=9, d=4, k=0), "k must be a whole number from 1 to 4; got 0"),
     (kind(SampledVector, epsilon=1.0, size=9, d=4, each="laplace"), "each must be one of piecewise, duchi; got 'lap"),
-    (kind(SampledVector, epsilon=2.0**-20, size=9, d=4, k=4), "epsilon must be at least 9.53"),
+    (kind(SampledVector, epsilon=2.0**-20, size=9, d=4, k=4), "epsilon must leave each chosen attribute at least 9"),
     (kind(DuchiVector, epsilon=1.0, size=9, d=2049), "d must be a whole number from 1 to 2048; got 2049"),
     (kind(LaplaceVector, epsilon=1.0, size=9, d=2, sensitivity=17), "sensitivity must be a whole number from 1 to 16"),
     (kind(LaplaceVector, epsilon=1e-5, size=2**31, d=9), "epsilon must leave each step of a code at least 9.09"),

@@ -5,10 +5,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from itertools import islice
-from typing import Any
+from typing import Any, ClassVar
 
 from numpy.typing import NDArray
 
+from veilboost.mechanisms import _laplace
 from veilboost.mechanisms.discrete_laplace import clamped
 from veilboost.mechanisms.mechanism import Tapes
 from veilboost.mechanisms.range_laplace import LARGEST_CODE, check_rate, noise_variance
@@ -34,6 +35,7 @@ class LaplaceVector(VectorMechanism):
     (600, True, 72)
     """
 
+    sampler_version: ClassVar[int] = _laplace.SAMPLER_VERSION
     sensitivity: int | None = None
 
     def __post_init__(self) -> None:

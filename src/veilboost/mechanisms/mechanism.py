@@ -37,10 +37,12 @@ class Tapes:
 
 @dataclass(frozen=True)
 class Mechanism(ABC):
-    """A randomised map from a code to a code that may leave."""
+    """A randomised map from a code, or a row of codes, to whole numbers that may leave."""
 
     keeps_order: ClassVar[bool] = True
     """Whether it reads its codes as ordered; one that does cannot serve unordered categories."""
+    protects: ClassVar[str] = "the partner's value of this column"
+    """What its guarantee is about."""
 
     @property
     @abstractmethod
@@ -58,20 +60,20 @@ class Mechanism(ABC):
 
     @abstractmethod
     def _noisy(self, codes: NDArray[Any], tapes: Tapes, threads: int | None) -> NDArray[Any]:
-        """Return one noisy code for each of the checked ``codes``."""
+        """Return the output for each of the checked ``codes``."""
 
     @property
     def guarantee(self) -> Guarantee:
         """What is promised, for whom, against whom, and on what assumptions."""
         return Guarantee(
             definition=self.definition,
-            protects="the partner's value of this column",
+            protects=self.protects,
             against="whoever receives the drawn codes, and everyone after that",
             assumptions=(HONEST, INDEPENDENT),
         )
 
     def draw(self, codes: ArrayLike, *, bits: Bits | None = None, threads: int | None = None) -> NDArray[Any]:
-        """Return one noisy code for each of ``codes``, drawn with ``bits`` (fresh ones unless given)."""
+        """Return the output for each of ``codes``, a noisy code in most mechanisms, drawn with ``bits`` (else fresh)."""
         source = FreshBits() if bits is None else bits
         if not isinstance(source, Bits):
             raise SettingError("bits", "must be a source of random bits, as FreshBits()", bits)

@@ -4,11 +4,12 @@ from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 from numpy.typing import ArrayLike, NDArray
 
 from veilboost.errors import SettingError
+from veilboost.mechanisms import _laplace
 from veilboost.mechanisms.discrete_laplace import clamped
 from veilboost.mechanisms.laplace_mechanism import SMALLEST_EPSILON
 from veilboost.mechanisms.mechanism import Tapes, checked_codes
@@ -33,6 +34,8 @@ class RangeLaplace(ValueMechanism):
     >>> mechanism.definition.loss(200) <= 1.0, round(mechanism.variance(1), 3)
     (True, 8.0)
     """
+
+    sampler_version: ClassVar[int] = _laplace.SAMPLER_VERSION
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -14,7 +14,7 @@ from veilboost.mechanisms._words import Words, fill
 from veilboost.mechanisms.duchi import Duchi
 from veilboost.mechanisms.mechanism import Tapes
 from veilboost.mechanisms.piecewise import Piecewise
-from veilboost.mechanisms.value_mechanism import Integers, OneValueMechanism, VectorMechanism
+from veilboost.mechanisms.value_mechanism import SMALLEST_EPSILON, Integers, OneValueMechanism, VectorMechanism
 from veilboost.privacy.rounding import down
 from veilboost.settings import fix, whole
 
@@ -46,18 +46,23 @@ class SampledVector(VectorMechanism):
             raise SettingError("each", f"must be one of {', '.join(ONE_VALUE)}", self.each)
         published = max(1, min(self.d, math.floor(self.epsilon / EPSILON_EACH)))
         fix(self, "k", whole("k", published if self.k is None else self.k, 1, self.d))
-        if self.inner.epsilon * self.chosen > self.epsilon:
-            raise SettingError("k", "must leave each attribute a budget", self.k)
+        if self.epsilon_each < SMALLEST_EPSILON:
+            raise SettingError("epsilon", f"must leave each chosen attribute at least {SMALLEST_EPSILON}", self.epsilon)
 
     @property
     def chosen(self) -> int:
         """How many attributes of a row are drawn."""
         return whole("k", self.k, 1, self.d)
 
+    @property
+    def epsilon_each(self) -> float:
+        """The budget of one chosen attribute."""
+        return down(Fraction(self.epsilon) / self.chosen)
+
     @cached_property
     def inner(self) -> OneValueMechanism:
-        """The mechanism of one attribute, with its share of the budget."""
-        return ONE_VALUE[self.each](epsilon=down(Fraction(self.epsilon) / self.chosen), size=self.size)
+        """The mechanism of one attribute."""
+        return ONE_VALUE[self.each](epsilon=self.epsilon_each, size=self.size)
 
     @property
     def unit(self) -> Fraction:

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from veilboost.errors import GuaranteeError, SettingError
+from veilboost.errors import DataError, GuaranteeError, SettingError
 from veilboost.mechanisms._frequency import Answers
 from veilboost.mechanisms._words import fill
 from veilboost.mechanisms.mechanism import Mechanism, Tapes, checked_codes, parameter_digest
@@ -71,6 +71,8 @@ class UnaryEncoding(Mechanism):
     def counts(self, bits: ArrayLike) -> NDArray[np.float64]:
         """Return an unbiased estimate of how often each code occurs, from the drawn ``bits``."""
         drawn = np.asarray(bits)
+        if drawn.shape[1:] != (self.size,):
+            raise DataError("bits", f"must be rows of {self.size}", f"an array of shape {drawn.shape}")
         return self.answers.counts(drawn.sum(axis=0, dtype=np.int64), len(drawn))
 
     def count_variance(self, true: float, rows: int) -> float:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from itertools import chain
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -17,7 +17,6 @@ from veilboost.mechanisms.mechanism import Mechanism, Tapes, checked_codes, para
 from veilboost.privacy import LDP, DistanceLDP, Neighbours
 from veilboost.settings import fix, positive, whole
 
-SAMPLER_VERSION = 1
 LARGEST_SIZE = 2**31
 LARGEST_D = 2048
 SMALLEST_EPSILON = 2.0**-20
@@ -33,6 +32,7 @@ class ValueMechanism(Mechanism):
     integers: multiples of ``step``, so that no low bits of a float betray anything.
     """
 
+    sampler_version: ClassVar[int] = 1
     epsilon: float
     size: int
 
@@ -53,7 +53,7 @@ class ValueMechanism(Mechanism):
 
     @property
     def digest(self) -> bytes:
-        return parameter_digest(self, SAMPLER_VERSION)
+        return parameter_digest(self, self.sampler_version)
 
     @cached_property
     def step(self) -> float:
@@ -103,6 +103,7 @@ class OneValueMechanism(ValueMechanism):
 class VectorMechanism(ValueMechanism):
     """A mechanism over rows of ``d`` codes, which protects the whole row."""
 
+    protects: ClassVar[str] = "the partner's whole row of values"
     d: int
 
     def __post_init__(self) -> None:
