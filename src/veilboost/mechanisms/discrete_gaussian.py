@@ -25,9 +25,9 @@ class DiscreteGaussian(Mechanism):
     """Add noise z with probability nearly proportional to exp(-z² / 2σ²) to any whole number.
 
     **Guarantee**: (ε, δ)-DP with ε = ``epsilon`` and δ = ``delta`` for two values at most ``sensitivity`` codes apart:
-    P(S|x) <= exp(ε) P(S|y) + δ for every set S of outputs. ``sigma`` lies on a grid of 32 for
-    every doubling: its exact δ, computed from the integers that are sampled and rounded up, is at most ``delta``, and
-    that of the next smaller one is not. `delta_at` gives the exact δ for any ε. Values lie within ±(2^31 - 1). Proof in
+    P(S|x) <= exp(ε) P(S|y) + δ for every set S of outputs. ``sigma`` lies on a grid of 32 for every doubling: its
+    exact δ, computed from the integers that are sampled and rounded up, is at most ``delta``, and that of the next
+    smaller one is not. `delta_at` gives the exact δ for any ε. Values lie within ±(2^31 - 1). Proof in
     discrete_gaussian.proof.md.
 
     >>> mechanism = DiscreteGaussian(epsilon=1.0, delta=1e-6)

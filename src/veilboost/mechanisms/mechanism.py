@@ -73,7 +73,7 @@ class Mechanism(ABC):
         )
 
     def draw(self, codes: ArrayLike, *, bits: Bits | None = None, threads: int | None = None) -> NDArray[Any]:
-        """Return the output for each of ``codes``, a noisy code in most mechanisms, drawn with ``bits`` (else fresh)."""
+        """Return the output for each of ``codes``, most often a noisy code, drawn with ``bits`` (else fresh ones)."""
         source = FreshBits() if bits is None else bits
         if not isinstance(source, Bits):
             raise SettingError("bits", "must be a source of random bits, as FreshBits()", bits)

@@ -32,7 +32,7 @@ class SampledVector(VectorMechanism):
     The estimate of every attribute is unbiased, but for a chance of d²/2^64 that two random words tie. Without ``k``
     it is the published max(1, min(d, floor(ε/2.5))). Proof in sampled_vector.proof.md.
 
-    >>> mechanism = SampledVector(epsilon=5.0, size=201, d=10)
+    >>> mechanism = SampledVector(epsilon=5.0, size=201, d=10, each="duchi")
     >>> mechanism.k, np.count_nonzero(mechanism.draw(np.full((4, 10), 201)), axis=1).tolist()
     (2, [2, 2, 2, 2])
     """
