@@ -79,10 +79,6 @@ def test_every_code_and_the_length_of_the_row_count(one: list[int], other: list[
     assert alike == (one == other)
 
 
-def test_no_rows_take_no_bits() -> None:
-    assert list(permanent([]).tape(np.empty((0, 3), dtype=np.uint8), DIGEST).batches(0, 0, 1, 4)) == []
-
-
 def test_a_row_of_one_is_no_single_code() -> None:
     assert words(permanent([1]), [[4]]) != words(permanent([1]), [4])
 

@@ -259,7 +259,7 @@ def _permutation(key: bytes) -> CipherContext:
 
 
 def _permuted(key: bytes, blocks: Blocks) -> Blocks:
-    out = np.frombuffer(_permutation(key).update(np.ascontiguousarray(blocks).data.cast("B")), dtype="<u8")
+    out = np.frombuffer(_permutation(key).update(blocks.tobytes()), dtype="<u8")
     return out.reshape(blocks.shape)
 
 

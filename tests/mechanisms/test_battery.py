@@ -104,9 +104,10 @@ def test_it_draws_once_for_each(name: str, codes: Any) -> None:
 
 @pytest.mark.parametrize("empty", [[], (), np.array([], dtype=np.int64)], ids=["list", "tuple", "array"])
 def test_it_draws_nothing_from_nothing(name: str, empty: Any) -> None:
-    drawn = example(name).draw(column(name, empty))
-    assert drawn.shape == (0, *width(name))
-    assert drawn.dtype == example(name).draw(column(name, [1])).dtype
+    for bits in (FreshBits(), permanent(0)):
+        drawn = example(name).draw(column(name, empty), bits=bits)
+        assert drawn.shape == (0, *width(name))
+        assert drawn.dtype == example(name).draw(column(name, [1])).dtype
 
 
 def test_it_leaves_the_input_as_it_was(name: str) -> None:

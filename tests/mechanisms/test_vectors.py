@@ -135,16 +135,22 @@ def test_the_chosen_attributes_are_drawn_and_the_others_are_zero(d: int, k: int,
 
 
 def test_ties_go_to_the_first_attribute() -> None:
-    mechanism = SampledVector(epsilon=1.0, size=9, d=4, k=2, each="duchi")
-    found = mechanism._decide(np.full((1, 4), 5), np.array([[7, 7, 7, 7, 0, TOTAL - 1]]))
-    assert found.tolist() == [[1, -1, 0, 0]]
+    mechanism = SampledVector(epsilon=1.0, size=9, d=100, k=2, each="duchi")
+    found = mechanism._decide(np.full((1, 100), 5), np.array([[7] * 100 + [0, TOTAL - 1]]))
+    assert found.tolist() == [[1, -1] + [0] * 98]
+
+
+@pytest.mark.parametrize("k", [1, 3, 5, 7])
+def test_shares_never_add_up_to_more_than_the_budget(k: int) -> None:
+    for epsilon in np.linspace(0.1, 9, 50).tolist():
+        share = SampledVector(epsilon=epsilon, size=9, d=9, k=k).epsilon_each
+        assert Fraction(share) * k <= Fraction(epsilon) < Fraction(math.nextafter(share, 10)) * k
 
 
 @pytest.mark.parametrize(("epsilon", "d", "k"), [(0.5, 9, 1), (4.9, 9, 1), (5.0, 9, 2), (26.0, 9, 9), (7.6, 2, 2)])
 def test_as_many_are_chosen_as_published(epsilon: float, d: int, k: int) -> None:
     mechanism = SampledVector(epsilon=epsilon, size=9, d=d)
     assert mechanism.k == mechanism.chosen == k
-    assert Fraction(mechanism.inner.epsilon) * k <= Fraction(epsilon)
     assert mechanism.inner.epsilon == pytest.approx(epsilon / k, rel=1e-15)
 
 
