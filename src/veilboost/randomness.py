@@ -375,7 +375,7 @@ def _text_blocks(
     whole = np.zeros((len(lengths), int(counts.max(initial=0)) * _BLOCK_BYTES), dtype=np.uint8)
     tails = np.zeros((len(lengths), _BLOCK_BYTES), dtype=np.uint8)
     _fill_text(text, offsets, kind << 12, whole, counts, tails)
-    return whole.view("<u8").reshape(len(lengths), -1, 2), counts, tails.view("<u8")
+    return whole.view("<u8").reshape(len(lengths), whole.shape[1] // _BLOCK_BYTES, 2), counts, tails.view("<u8")
 
 
 @compiled

@@ -1,8 +1,8 @@
 """Tables in and out: CSV, Parquet, Arrow and PostgreSQL, a batch at a time."""
 
-from veilboost.data.columns import coded, fits
+from veilboost.data.columns import coded, first_misfit, fits
 from veilboost.data.dialect import Dialect
 from veilboost.data.sink import Sink, open_sink
 from veilboost.data.source import MemorySource, Source, open_source
 
-__all__ = ["Dialect", "MemorySource", "Sink", "Source", "coded", "fits", "open_sink", "open_source"]
+__all__ = ["Dialect", "MemorySource", "Sink", "Source", "coded", "first_misfit", "fits", "open_sink", "open_source"]

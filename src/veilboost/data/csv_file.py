@@ -18,6 +18,7 @@ class CsvSource(Source):
 
     def __init__(self, path: Path, dialect: Dialect) -> None:
         self._path, self._dialect, self._bytes = path, dialect, path.stat().st_size
+        self.delimiter = dialect.delimiter
         self._ragged: csv.InvalidRow | None = None
         with pa.OSFile(str(path)) as file:
             names = self._open(file, None).schema.names

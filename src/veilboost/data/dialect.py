@@ -1,7 +1,5 @@
 """How a CSV file is written: what stands between fields, which encoding, which decimal mark, what means missing."""
 
-import codecs
-
 import msgspec
 
 from veilboost.errors import SettingError
@@ -28,6 +26,6 @@ class Dialect(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
         if self.decimal not in (".", ",") or self.decimal == self.delimiter:
             raise SettingError("decimal", "must be '.' or ',', and not the delimiter", self.decimal)
         try:
-            codecs.lookup(self.encoding)
-        except LookupError:
-            raise SettingError("encoding", "must be one that Python knows", self.encoding) from None
+            "a,1\n".encode(self.encoding).decode(self.encoding)
+        except (LookupError, ValueError):
+            raise SettingError("encoding", "must be a text encoding that Python knows", self.encoding) from None

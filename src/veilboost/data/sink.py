@@ -1,5 +1,6 @@
 """Where a desensitised table goes: a Parquet or a CSV file."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Self
 
@@ -7,7 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pyarrow import csv
 
-from veilboost.errors import FileError
+from veilboost.errors import DataError, FileError
 
 _GROUP_ROWS = 1 << 17
 ENDINGS = (".parquet", ".csv")
@@ -16,7 +17,7 @@ ENDINGS = (".parquet", ".csv")
 class Sink:
     """A file that takes tables of one schema, in row groups of a useful size whatever the tables' own."""
 
-    def __init__(self, path: Path, ending: str, schema: pa.Schema) -> None:
+    def __init__(self, path: Path | pa.NativeFile, ending: str, schema: pa.Schema) -> None:
         self._schema = pa.schema([(field.name, _plain(field.type)) for field in schema])
         self._waiting: list[pa.Table] = []
         self._rows = 0
@@ -51,6 +52,16 @@ class Sink:
 def open_sink(path: Path, ending: str, schema: pa.Schema) -> Sink:
     """Open ``path`` for a table of ``schema``, in the format of ``ending``."""
     return Sink(path, ending, schema)
+
+
+def check_types(ending: str, columns: Mapping[str, pa.DataType]) -> None:
+    """Refuse columns that a file with this ending cannot hold."""
+    for name, kind in columns.items():
+        try:
+            with pa.BufferOutputStream() as nowhere, Sink(nowhere, ending, pa.schema([(name, kind)])) as sink:
+                sink.write(pa.table({name: pa.nulls(1, kind)}))
+        except pa.ArrowException:
+            raise DataError(name, f"must be of a type that a {ending} file can hold", str(kind)) from None
 
 
 def check_ending(path: Path) -> str:

@@ -15,6 +15,9 @@ BATCH_ROWS = 1 << 18
 class Source(ABC):
     """A table that is read in one pass, a batch of rows at a time, without ever being held whole."""
 
+    delimiter: str | None = None
+    """What stands between fields, in a CSV file."""
+
     def __init__(self, name: str, schema: pa.Schema, *, decimal: str | None = None) -> None:
         self.name, self.schema, self.decimal = name, schema, decimal
         repeated = sorted({column for column in schema.names if schema.names.count(column) > 1})

@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from veilboost.errors import SettingError
 from veilboost.randomness import Bits, FreshBits, PermanentBits, RowKeys
 from veilboost.release.ahead import ahead
 from veilboost.release.keys import NoiseKey
@@ -43,18 +44,31 @@ class Leaving:
             domain=self.column.domain,
         )
 
+    @cached_property
+    def type(self) -> pa.DataType:
+        """The Arrow type of what leaves; a domain whose values Arrow cannot hold is refused."""
+        if self.as_codes:
+            return pa.from_numpy_dtype(np.min_scalar_type(self.column.domain.size))
+        domain = self.column.domain
+        try:
+            return pa.array(domain.decode([1, domain.value_codes])).type
+        except (pa.ArrowException, OverflowError):
+            rule = "must have values that a file's column can hold, unless codes are asked for"
+            raise SettingError(f"columns.{self.column.name}: domain", rule, domain.describe()) from None
+
     def _decoded(self, noisy: NDArray[Any]) -> pa.Array:
         domain = self.column.domain
         gaps = noisy > domain.value_codes
-        if domain.size > _LISTED:
-            return pa.array(domain.decode(noisy), mask=gaps, type=self._values.type)
-        return pa.DictionaryArray.from_arrays(pa.array(noisy.astype(np.int32) - 1, mask=gaps), self._values)
+        if domain.size <= _LISTED:
+            return pa.DictionaryArray.from_arrays(pa.array(noisy.astype(np.int32) - 1, mask=gaps), self._values)
+        values = domain.decode(noisy) if len(noisy) else np.array([], dtype=domain.kind.dtype)
+        return pa.array(values, mask=gaps, type=self.type)
 
     @cached_property
     def _values(self) -> pa.Array:
-        """The raw value that each code stands for, of a domain small enough to list; else of its first codes."""
+        """The raw value that each code stands for, of a domain small enough to list."""
         domain = self.column.domain
-        return pa.array(domain.decode(np.arange(1, min(domain.value_codes, _LISTED) + 1)))
+        return pa.array(domain.decode(np.arange(1, domain.value_codes + 1)), type=self.type)
 
 
 def leave(staged: Staged, columns: Sequence[Leaving]) -> Iterator[pa.Table]:
