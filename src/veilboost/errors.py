@@ -107,8 +107,8 @@ class GuaranteeError(VeilboostError):
 
 
 @contextmanager
-def blaming(file: object) -> Iterator[None]:
-    """Name ``file`` in every mistake that is found in it.
+def blaming(file: object, *, disk: bool = True) -> Iterator[None]:
+    """Name ``file`` in every mistake that is found in it, and, unless another is to blame, where ``disk`` fails.
 
     >>> with blaming("table.csv"):
     ...     raise DataError("age", "must not be missing", "NaN at row 3")
@@ -122,9 +122,14 @@ def blaming(file: object) -> Iterator[None]:
     except UsageError as error:
         raise FileError(file, str(error)) from error
     except OSError as error:
-        raise FileError(file, error.strerror or type(error).__name__) from error
+        if not disk:
+            raise
+        raise FileError(file, error.strerror or str(error) or type(error).__name__) from error
 
 
 def _short(value: object, limit: int = 80) -> str:
-    text = " ".join(repr(value).split())
+    try:
+        text = " ".join(repr(value).split())
+    except ValueError:  # a whole number with more digits than Python prints
+        text = f"a {type(value).__name__} too long to show"
     return text if len(text) <= limit else f"{text[: limit - 1]}…"

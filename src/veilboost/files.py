@@ -5,6 +5,7 @@ import math
 import os
 import shutil
 import tempfile
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -72,21 +73,36 @@ def _write(path: Path, content: bytes, mode: int) -> None:
         raise
 
 
-def move_whole(made: Path, path: Path) -> None:
-    """Move the finished file ``made`` to ``path``, also from another disk, so that no reader ever sees a part."""
-    made.chmod(0o644)
+def move_together(files: Iterable[tuple[Path, Path]]) -> None:
+    """Move finished files to their places, also to another disk; none shows before all are there in full."""
+    ready: list[tuple[Path, Path]] = []
     try:
-        made.replace(path)
+        for made, path in files:
+            ready.append((_beside(path), path))
+            _bring(made, ready[-1][0])
+        for aside, path in ready:
+            aside.replace(path)
+    except BaseException:
+        for aside, _ in ready:
+            aside.unlink(missing_ok=True)
+        raise
+
+
+def _beside(path: Path) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, aside = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    os.close(handle)
+    return Path(aside)
+
+
+def _bring(made: Path, aside: Path) -> None:
+    """Move ``made`` to ``aside``, and see to it that it stays there."""
+    try:
+        made.replace(aside)
     except OSError as error:
         if error.errno != errno.EXDEV:
             raise
-        handle, aside = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-        os.close(handle)
-        try:
-            shutil.copyfile(made, aside)
-            Path(aside).chmod(0o644)
-            Path(aside).replace(path)
-        except BaseException:
-            Path(aside).unlink(missing_ok=True)
-            raise
+        shutil.copyfile(made, aside)
         made.unlink()
+    aside.chmod(0o644)
+    settle(aside)

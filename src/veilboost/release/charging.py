@@ -1,6 +1,6 @@
 """Charge a staged table to the ledger, or refuse it: each row for its new codes, before anything is drawn."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -13,15 +13,18 @@ from veilboost.errors import DataError, RefusalError
 from veilboost.privacy.budget import loss_of
 from veilboost.randomness import count_repeated
 from veilboost.release.ahead import ahead
-from veilboost.release.history import Charged, History, write_history
-from veilboost.release.ledger import Ledger
+from veilboost.release.history import Charged, History, check_file, write_history
+from veilboost.release.keys import NoiseKey
+from veilboost.release.ledger import Ledger, Line
 from veilboost.release.policy import Column, Policy
 from veilboost.release.staging import BUCKETS, Bucket, Staged
 
 _NO_MORE = "the policy allows no such release any more"
 
-Body = Mapping[str, Any]
 Truth = NDArray[np.bool_]
+Units = NDArray[np.int64]
+
+_MOST = 2**62  # far above every cap; who has spent that much counts as having no bound
 
 
 class Charge(msgspec.Struct, frozen=True, kw_only=True):
@@ -74,7 +77,7 @@ def charge(
     ledger: Ledger,
     staged: Staged,
     policy: Policy,
-    key_version: int | None,
+    key: NoiseKey | None,
     history_file: Path,
     progress: Callable[[float], None],
 ) -> Bill:
@@ -82,11 +85,11 @@ def charge(
 
     Nothing enters the ledger here. A cap that would be exceeded and a repeated row key are refused.
     """
-    earlier = [line.body for line in ledger.lines() if line.body["event"] == "charged"]
+    earlier = [line for line in ledger.lines() if line.body["event"] == "charged"]
     _check_table(policy, earlier, staged.rows)
     past = _past(ledger, earlier, policy)
     tracked = [column for column in staged.columns if column.budget is not None]
-    charged = [_charged(column, key_version) for column in tracked]
+    charged = [_charged(column, key) for column in tracked]
     parts = []
 
     def noted(part: _Part, number: int) -> tuple[Bucket, Sequence[NDArray[Any]], Truth]:
@@ -98,7 +101,7 @@ def charge(
         return _part(staged.bucket(number, codes_alone=True), number, past, tracked, charged)
 
     written = (noted(part, number) for number, part in enumerate(ahead(work, range(BUCKETS))))
-    if key_version is None:
+    if key is None:
         rows = sum(len(bucket.tags) for bucket, _, _ in written)
     else:
         rows = write_history(history_file, charged, written)
@@ -114,38 +117,52 @@ def _part(bucket: Bucket, number: int, past: _Past, tracked: Sequence[Column], c
     """Compare the rows of a bucket with their past: a code that was charged for before costs nothing."""
     rows = len(bucket.tags)
     new = np.ones((len(tracked), rows), dtype=np.bool_)
-    spent = {each.source: np.full(rows, past.by_source.get(each.source, 0)) for each in charged}
-    row_spent = np.full(rows, sum(past.by_source.values()))
+    spent = {each.source: np.full(rows, min(past.by_source.get(each.source, 0), _MOST)) for each in charged}
+    row_spent = np.full(rows, min(sum(past.by_source.values()), _MOST))
     for entry in past.history.entries(number, bucket):
         cost = entry.known * np.int64(entry.charged.budget)
-        row_spent += cost
+        row_spent = _plus(row_spent, cost)
         if entry.charged.source in spent:
-            spent[entry.charged.source] += cost
+            spent[entry.charged.source] = _plus(spent[entry.charged.source], cost)
         for i, column in enumerate(tracked):
             if entry.charged.same_noise(charged[i]):
                 new[i] &= ~(entry.known & (entry.codes == bucket.codes[column.name]))
     for i, each in enumerate(charged):
         cost = new[i] * np.int64(each.budget)
-        spent[each.source] += cost
-        row_spent += cost
+        spent[each.source] = _plus(spent[each.source], cost)
+        row_spent = _plus(row_spent, cost)
     most = [int(spent[each.source].max(initial=0)) for each in charged]
     return _Part(bucket, new, most, int(row_spent.max(initial=0)), count_repeated(bucket.tags))
 
 
-def _charged(column: Column, key_version: int | None) -> Charged:
-    return Charged(source=column.source, table=column.table, key_version=key_version or 0, budget=column.budget or 0)
+def _charged(column: Column, key: NoiseKey | None) -> Charged:
+    return Charged(
+        source=column.source,
+        table=column.table,
+        key="" if key is None else key.fingerprint,
+        key_version=0 if key is None else key.version,
+        budget=column.budget or 0,
+    )
 
 
-def _past(ledger: Ledger, earlier: Sequence[Body], policy: Policy) -> _Past:
+def _plus(spent: Units, cost: Units) -> Units:
+    """Add without wrapping around: what would exceed the most that is counted stays there."""
+    total: Units = np.minimum(spent + cost, _MOST)
+    return total
+
+
+def _past(ledger: Ledger, earlier: Sequence[Line], policy: Policy) -> _Past:
     """Read what concerns these rows: their history, what was charged to all, and whether anything had no bound."""
     by_source: dict[str, int] = {}
     files, unbounded = [], False
-    for body in earlier:
+    for line in earlier:
+        body = line.body
         if body["row_kind"] != row_kind(policy):
             continue
         unbounded |= any(column["budget"] is None for column in body["columns"])
         if body["history"] is not None:
             files.append(ledger.folder / body["history"]["file"])
+            check_file(files[-1], body["history"]["sha256"], line.number)
         elif body["noise"] == "fresh":
             for column in body["columns"]:
                 by_source[column["source"]] = by_source.get(column["source"], 0) + (column["budget"] or 0)
@@ -167,7 +184,7 @@ def _bill(
     row_spent: int,
     rows: int,
 ) -> Bill:
-    figures = {column.name: (int(n), int(s)) for column, n, s in zip(tracked, new, spent, strict=True)}
+    figures = {column.name: (int(n), _bounded(int(s))) for column, n, s in zip(tracked, new, spent, strict=True)}
     charges = []
     for column in staged.columns:
         new_values, most = figures.get(column.name, (staged.rows, None))
@@ -184,14 +201,18 @@ def _bill(
     unbounded = past.unbounded or len(tracked) < len(staged.columns)
     return Bill(
         columns=charges,
-        row_spent=None if unbounded else row_spent,
+        row_spent=None if unbounded else _bounded(row_spent),
         row_cap=policy.caps.row_units,
         rows_with_history=rows,
     )
 
 
-def _check_table(policy: Policy, earlier: Sequence[Body], rows: int) -> None:
-    caps, done = policy.caps, sum(body["row_kind"] == row_kind(policy) for body in earlier)
+def _bounded(spent: int) -> int | None:
+    return spent if spent < _MOST else None
+
+
+def _check_table(policy: Policy, earlier: Sequence[Line], rows: int) -> None:
+    caps, done = policy.caps, sum(line.body["row_kind"] == row_kind(policy) for line in earlier)
     if caps.releases is not None and done >= caps.releases:
         raise RefusalError(
             f"caps.releases: the policy allows {caps.releases}, and there have been {done}", told=_NO_MORE

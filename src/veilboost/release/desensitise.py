@@ -1,7 +1,7 @@
 """Desensitise a table: stage, charge, draw, hand over. Nothing is drawn before it is charged for."""
 
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,10 +10,10 @@ from typing import Any
 import msgspec
 
 from veilboost.data import Source, fits, open_sink
-from veilboost.data.sink import check_ending
+from veilboost.data.sink import check_ending, check_types
 from veilboost.domain import Domain
 from veilboost.errors import DataError, FileError, blaming
-from veilboost.files import as_json, check_writable, move_whole, settle, write_whole
+from veilboost.files import as_json, check_writable, move_together, settle
 from veilboost.release import statement as statements
 from veilboost.release.charging import Bill, charge, row_kind
 from veilboost.release.history import digest
@@ -60,13 +60,15 @@ def desensitise(
     ending = check_ending(out)
     files = (out, out.with_name(f"{out.name}.privacy.json"), out.with_name(f"{out.name}.privacy.txt"))
     check_writable(*files)
-    if Path(source.name).absolute() == out.absolute():
+    if out.exists() and Path(source.name).exists() and out.samefile(source.name):
         raise FileError(out, "is the table itself; name another file for what leaves")
+    _check_schema(source, policy, request)
+    _check_types(source, policy, [Leaving(column, None, as_codes) for column in request.columns], ending)
     with admitted(source, policy, request, dry_run=dry_run, progress=progress) as it:
         if dry_run:
             return Outcome(request, it.staged.rows, it.staged.counts, it.bill, ())
         made = it.staged.folder / f"out{ending}"
-        _draw(it.staged, request, it.key, made, ending, as_codes, progress)
+        _draw(it.staged, [Leaving(column, it.key, as_codes) for column in request.columns], made, ending, progress)
         _hand_over(it.ledger, policy, request, it.key, made, files)
     log.info("wrote %s", out)
     return Outcome(request, it.staged.rows, it.staged.counts, it.bill, files)
@@ -95,15 +97,14 @@ def admitted(
     _check_schema(source, policy, request)
     key = load_key(policy.noise_key) if policy.rows.noise == "permanent" else None
     with Ledger(policy.ledger) as ledger, blaming(policy.ledger), private_folder(ledger.folder) as folder:
-        with blaming(source.name):
+        with blaming(source.name, disk=False):
             staged = stage(
                 source, request.columns, policy.rows, ledger.tag_key, folder, lambda share: progress("reading", share)
             )
         log.info("staged %d rows of %s", staged.rows, source.name)
-        with ledger.held(), blaming(source.name):
+        with ledger.held(), blaming(source.name, disk=False):
             history = folder / "history"
-            version = None if key is None else key.version
-            bill = charge(ledger, staged, policy, version, history, lambda share: progress("charging", share))
+            bill = charge(ledger, staged, policy, key, history, lambda share: progress("charging", share))
             if not dry_run:
                 _enter(ledger, policy, request, key, staged, bill, history)
         log.info("charged %d rows with something new", bill.rows_with_history)
@@ -119,6 +120,14 @@ def _check_schema(source: Source, policy: Policy, request: Request) -> None:
             held = source.schema.field(column.name).type
             if not source.textual and not fits(column.domain, held):
                 raise DataError(column.name, f"must hold {_nouns(column.domain)}", f"a column of type {held}")
+
+
+def _check_types(source: Source, policy: Policy, columns: Sequence[Leaving], ending: str) -> None:
+    """Refuse what the file to be written cannot hold, before anything is charged."""
+    with blaming(source.name):
+        check_types(ending, {name: source.schema.field(name).type for name in policy.rows.carry})
+    with blaming(policy.file):
+        check_types(ending, {each.column.name: each.type for each in columns})
 
 
 def _nouns(domain: Domain) -> str:
@@ -153,6 +162,7 @@ def _enter(
             "rows": staged.rows,
             "row_kind": row_kind(policy),
             "noise": policy.rows.noise,
+            "key": None if key is None else key.fingerprint,
             "key_version": None if key is None else key.version,
             "carried": list(policy.rows.carry),
             "columns": [
@@ -178,16 +188,7 @@ def _enter(
     )
 
 
-def _draw(
-    staged: Staged,
-    request: Request,
-    key: NoiseKey | None,
-    made: Path,
-    ending: str,
-    as_codes: bool,
-    progress: Progress,
-) -> None:
-    columns = [Leaving(column, key, as_codes) for column in request.columns]
+def _draw(staged: Staged, columns: Sequence[Leaving], made: Path, ending: str, progress: Progress) -> None:
     tables = leave(staged, columns)
     first = next(tables)
     with open_sink(made, ending, first.schema) as sink:
@@ -219,6 +220,8 @@ def _hand_over(
         digest=body["sha256"],
         receipt=receipt,
     )
-    write_whole(for_programs, msgspec.json.format(as_json(said)).decode() + "\n")
-    write_whole(for_people, statements.text(said))
-    move_whole(made, out)
+    texts = (made.with_name("statement.json"), made.with_name("statement.txt"))
+    texts[0].write_bytes(msgspec.json.format(as_json(said)) + b"\n")
+    texts[1].write_text(statements.text(said), encoding="utf-8")
+    with blaming(out):
+        move_together([(texts[0], for_programs), (texts[1], for_people), (made, out)])

@@ -40,7 +40,7 @@ purposes = ["<purpose>"]
 
 _DIALECT = """
 [csv]                             # how CSV files of this table are written
-delimiter = ","
+delimiter = {delimiter}
 encoding = "utf-8"
 decimal = "."
 missing = [""]                    # what an unquoted field without a value looks like
@@ -56,14 +56,24 @@ cap = 2.0                         # what one row's value may spend in all; every
 
 def draft(source: Source) -> str:
     """Return a draft of a policy for the columns of ``source``."""
-    head = _HEAD.format(name=Path(source.name).name, dialect=_DIALECT if source.textual else "")
+    dialect = _DIALECT.format(delimiter=_quoted(source.delimiter)) if source.delimiter else ""
+    head = _HEAD.format(name=_comment(Path(source.name).name), dialect=dialect)
     return head + "".join(_column(field, textual=source.textual) for field in source.schema)
 
 
 def _column(field: pa.Field, *, textual: bool) -> str:
     domain, mechanism = _domain(field.type, textual=textual)
-    kind = "text in a CSV file: choose the kind" if textual else str(field.type)
-    return _COLUMN.format(name=json.dumps(field.name), type=kind, domain=domain, mechanism=mechanism)
+    kind = "text in a CSV file: choose the kind" if textual else _comment(str(field.type))
+    return _COLUMN.format(name=_quoted(field.name), type=kind, domain=domain, mechanism=mechanism)
+
+
+def _quoted(text: str) -> str:
+    """Return ``text`` as TOML quotes it."""
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+def _comment(text: str) -> str:
+    return "".join(each if each.isprintable() else "?" for each in text)
 
 
 def _domain(kind: pa.DataType, *, textual: bool) -> tuple[str, str]:

@@ -28,17 +28,19 @@ _CHUNK = 1 << 20
 
 
 class Charged(msgspec.Struct, frozen=True, kw_only=True):
-    """What one release charged for in one column: codes of ``source`` in ``table`` under a version of the noise key."""
+    """What one release charged for in one column: codes of ``source`` in ``table`` under one version of a noise key."""
 
     source: str
     table: str
+    key: str
+    """The key's fingerprint: two keys may both be a first version."""
     key_version: int
     budget: int
 
     def same_noise(self, other: "Charged") -> bool:
         """Whether equal codes of a row leave with equal noise under both."""
-        mine = self.source, self.table, self.key_version
-        return mine == (other.source, other.table, other.key_version)
+        mine = self.source, self.table, self.key, self.key_version
+        return mine == (other.source, other.table, other.key, other.key_version)
 
 
 @dataclass(frozen=True)
@@ -55,9 +57,6 @@ class History:
 
     def __init__(self, files: Sequence[Path]) -> None:
         self._files = files
-        for file in files:
-            if not file.is_file():
-                raise EvidenceError(f"{file}: is missing from the history of the ledger")
 
     def entries(self, number: int, bucket: Bucket) -> Iterator[Entry]:
         """Yield what the rows of bucket ``number`` were charged for in each column of each earlier release."""
@@ -130,6 +129,14 @@ def _batch(
     arrays |= {f"{i}": pa.array(column[kept], mask=~new[i, kept]) for i, column in enumerate(codes)}
     batch = pa.RecordBatch.from_pydict(arrays)
     return batch.replace_schema_metadata({"charged": msgspec.json.encode(list(columns))})
+
+
+def check_file(file: Path, sha256: str, line: int) -> None:
+    """Refuse a history file that is not the one which ``line`` of the ledger names."""
+    if not file.is_file():
+        raise EvidenceError(f"{file}: is missing, though line {line} of the ledger names it")
+    if digest(file) != sha256:
+        raise EvidenceError(f"{file}: was altered since line {line} of the ledger was written")
 
 
 def digest(file: Path) -> str:

@@ -10,6 +10,7 @@ import json
 import os
 import secrets
 import sqlite3
+import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -19,7 +20,7 @@ from typing import Any
 
 import msgspec
 
-from veilboost.errors import EvidenceError, FileError
+from veilboost.errors import EvidenceError, FileError, SettingError
 from veilboost.randomness import KEY_BYTES
 
 FORMAT = 1
@@ -61,24 +62,40 @@ class Ledger:
                 raise FileError(file, "is no ledger, or a damaged one")
             if version != FORMAT:
                 raise FileError(file, f"has format {version}; only format {FORMAT} is known here")
-            self.name, self.tag_key = self._base.execute("SELECT name, tag_key FROM ledger").fetchone()
+            own = self._base.execute("SELECT name, tag_key FROM ledger").fetchall()
+        if len(own) != 1 or len(own[0][1]) != KEY_BYTES:
+            raise FileError(file, "is no ledger, or a damaged one")
+        self.name, self.tag_key = own[0]
         if not self.folder.is_dir():
             raise FileError(self.folder, "is missing: the history of the ledger must lie beside it")
 
     @classmethod
     def create(cls, file: Path) -> "Ledger":
         """Make an empty ledger, for its owner's eyes alone."""
-        if file.exists() or history_folder(file).exists():
-            raise FileError(file, "is there already")
+        folder = history_folder(file)
+        if file.exists() or (folder.exists() and any(folder.iterdir())):
+            raise FileError(file, "is there already, or the history of one that was")
         file.parent.mkdir(parents=True, exist_ok=True)
-        history_folder(file).mkdir(mode=0o700)
+        with tempfile.TemporaryDirectory(dir=file.parent, prefix=f".{file.name}.") as aside:
+            made = Path(aside) / "ledger"
+            cls._fill(made)
+            folder.mkdir(mode=0o700, exist_ok=True)
+            made.replace(file)
+        return cls(file)
+
+    @staticmethod
+    def _fill(file: Path) -> None:
+        """Write an empty ledger to a new file."""
         os.close(os.open(file, os.O_CREAT | os.O_EXCL, 0o600))
         base = sqlite3.connect(file, isolation_level=None)
-        base.executescript(f"PRAGMA application_id={_APPLICATION}; PRAGMA user_version={FORMAT}; {_TABLES}")
-        name = (secrets.token_hex(8), secrets.token_bytes(KEY_BYTES))
-        base.execute("INSERT INTO ledger VALUES (?, ?)", name)
-        base.close()
-        return cls(file)
+        try:
+            base.executescript(f"PRAGMA application_id={_APPLICATION}; PRAGMA user_version={FORMAT}; {_TABLES}")
+            name = (secrets.token_hex(8), secrets.token_bytes(KEY_BYTES))
+            base.execute("INSERT INTO ledger VALUES (?, ?)", name)
+        except sqlite3.Error as error:
+            raise FileError(file.parent.parent, f"a ledger cannot be written there: {error}") from error
+        finally:
+            base.close()
 
     def close(self) -> None:
         """Let go of the file."""
@@ -137,6 +154,8 @@ class Ledger:
         if receipt.ledger != self.name:
             raise EvidenceError(f"{self.file}: the receipt is of another ledger, {receipt.ledger}")
         heads = [_START.hex(), *(line.head for line in self.lines())]
+        if receipt.lines < 0:
+            raise SettingError("lines of the receipt", "must be 0 or more", receipt.lines)
         if receipt.lines >= len(heads):
             have = f"the receipt has {receipt.lines} lines, the ledger {len(heads) - 1}"
             raise EvidenceError(f"{self.file}: is older than the receipt, as a restored copy would be: {have}")

@@ -20,6 +20,22 @@ FORMAT = 1
 _NOT_RELEASED = ("discrete-laplace",)
 _T = TypeVar("_T")
 
+BLANKS = (
+    "<your name>",
+    "<column>",
+    "<receiver>",
+    "<purpose>",
+    "<lowest>",
+    "<highest>",
+    "<first day>",
+    "<last day>",
+    "<first>",
+    "<last>",
+    "<one>",
+    "<another>",
+)
+"""What a draft leaves to be filled in."""
+
 
 class Rows(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Which column names a row, and which columns leave as they are."""
@@ -65,6 +81,10 @@ class Grant(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     who: str
     purposes: tuple[str, ...]
     columns: tuple[str, ...] | None = None
+
+    def __post_init__(self) -> None:
+        if not self.who or not self.purposes:
+            raise SettingError("grants", "must each say who may ask, and for at least one purpose", self.who)
 
 
 class _Column(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -163,8 +183,11 @@ def load_policy(file: str | Path) -> Policy:
         try:
             text = path.read_bytes()
             raw = tomllib.loads(text.decode())
-        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        except RecursionError:
+            raise FileError(file, "is not TOML: it is nested too deeply") from None
+        except ValueError as error:  # not UTF-8, not TOML, or a number of too many digits
             raise FileError(file, f"is not TOML: {error}") from None
+        _refuse_blanks(raw)
         read = _convert(raw, _File)
         if read.format != FORMAT:
             raise SettingError("format", f"must be {FORMAT}, the only one known", read.format)
@@ -192,11 +215,18 @@ def _column(name: str, settings: dict[str, Any], read: _File) -> Column:
         mechanism = _mechanism(column.mechanism, domain, place)
         mechanism.fit(domain)
         cap = units("cap", positive("cap", column.cap, infinite=True))
-        made = Column(name, column.source or f"{read.party}/{name}", domain, mechanism, cap)
+        made = Column(name, _source(name, column, read), domain, mechanism, cap)
         _check_cap(made)
     except SettingError as error:
         raise SettingError(f"{place}: {error.name}", error.rule, error.value) from None
     return made
+
+
+def _source(name: str, column: _Column, read: _File) -> str:
+    source = f"{read.party}/{name}" if column.source is None else column.source
+    if not source or not source.isprintable():
+        raise SettingError("source", "must be printable text (without one it is party/column)", source)
+    return source
 
 
 def _check_cap(column: Column) -> None:
@@ -211,9 +241,11 @@ def _mechanism(settings: dict[str, Any], domain: Domain, place: str) -> Mechanis
     """Return the mechanism of a column: its size is that of the domain, unless it says otherwise."""
     given = dict(settings)
     name = given.pop("name", None)
-    if name not in MECHANISMS or name in _NOT_RELEASED:
+    if not isinstance(name, str) or name not in MECHANISMS or name in _NOT_RELEASED:
         known = ", ".join(each for each in MECHANISMS if each not in _NOT_RELEASED)
         raise SettingError("mechanism.name", f"must be one of {known}", name)
+    if "mechanism" in given:
+        raise SettingError("mechanism", "must be named by mechanism.name alone", given["mechanism"])
     if name == "tight" and "epsilon_per_unit" in given:
         epsilon = positive("mechanism.epsilon_per_unit", given.pop("epsilon_per_unit"))
         _convert({"mechanism": name, **given}, MechanismSettings, f"{place}.mechanism")
@@ -238,6 +270,15 @@ def _check(read: _File, columns: Mapping[str, Column]) -> None:
     sources = [column.source for column in columns.values()]
     if len(set(sources)) < len(sources):
         raise SettingError("columns", "must each have a source of their own", sources)
+
+
+def _refuse_blanks(raw: Any, place: str = "") -> None:
+    """Refuse what a draft leaves to be filled in."""
+    if isinstance(raw, str) and raw in BLANKS:
+        raise SettingError(place, "must be filled in: the draft cannot know it", raw)
+    inside = raw.items() if isinstance(raw, dict) else enumerate(raw) if isinstance(raw, list) else ()
+    for name, each in inside:
+        _refuse_blanks(each, f"{place}[{name}]" if isinstance(raw, list) else f"{place}.{name}".strip("."))
 
 
 def _convert(raw: Any, kind: type[_T], place: str = "") -> _T:

@@ -11,7 +11,7 @@ import shutil
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,7 +21,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from pyarrow import ipc
 
-from veilboost.data import Source, coded
+from veilboost.data import Source, coded, first_misfit
 from veilboost.domain import Coded
 from veilboost.errors import DataError
 from veilboost.randomness import RowKeys, tag_order
@@ -92,24 +92,35 @@ class Staged:
 @contextmanager
 def private_folder(inside: Path) -> Iterator[Path]:
     """Make a folder that lasts for one release, and clear away those of releases that were killed."""
-    _sweep(inside)
-    place = Path(tempfile.mkdtemp(prefix="staging-", dir=inside))
-    try:
-        with (place / "lock").open("w") as lock:
+    with ExitStack() as opened:
+        with _alone(inside):
+            _sweep(inside)
+            place = Path(tempfile.mkdtemp(prefix="staging-", dir=inside))
+            opened.callback(shutil.rmtree, place, ignore_errors=True)
+            lock = opened.enter_context((place / "lock").open("w"))
             fcntl.flock(lock, fcntl.LOCK_EX)
-            yield place
+        yield place
+
+
+@contextmanager
+def _alone(inside: Path) -> Iterator[None]:
+    """Keep others from clearing away a folder whose lock is not held yet."""
+    folder = os.open(inside, os.O_RDONLY)
+    try:
+        fcntl.flock(folder, fcntl.LOCK_EX)
+        yield
     finally:
-        shutil.rmtree(place, ignore_errors=True)
+        os.close(folder)
 
 
 def _sweep(inside: Path) -> None:
-    for left in inside.glob("staging-*/lock"):
-        with left.open() as lock:
+    for place in inside.glob("staging-*"):
+        with suppress(FileNotFoundError), (place / "lock").open() as lock:
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except OSError:
                 continue  # its release is still running
-            shutil.rmtree(left.parent, ignore_errors=True)
+        shutil.rmtree(place, ignore_errors=True)
 
 
 def stage(
@@ -184,7 +195,8 @@ def _read_key(column: pa.Array, rows: Rows, first_row: int) -> pa.Array:
     try:
         return column.cast(pa.int64())
     except pa.ArrowInvalid:
-        raise DataError(str(rows.key), "must be whole numbers of 64 bits in every row", "another value") from None
+        row = first_row + first_misfit(column, pa.int64())
+        raise DataError(str(rows.key), "must be whole numbers of 64 bits in every row", f"none at row {row}") from None
 
 
 def _row_keys(key: pa.Array) -> RowKeys:

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import msgspec
 
-from veilboost.errors import EvidenceError, FileError
-from veilboost.release.history import digest
+from veilboost.errors import FileError
+from veilboost.release.history import check_file
 from veilboost.release.ledger import Ledger, Line, Receipt
 
 
@@ -25,11 +25,7 @@ def _check_history(ledger: Ledger, line: Line) -> None:
     kept = line.body.get("history")
     if kept is None:
         return
-    file = ledger.folder / kept["file"]
-    if not file.is_file():
-        raise EvidenceError(f"{file}: is missing, though line {line.number} of the ledger names it")
-    if digest(file) != kept["sha256"]:
-        raise EvidenceError(f"{file}: was altered since line {line.number} of the ledger was written")
+    check_file(ledger.folder / kept["file"], kept["sha256"], line.number)
 
 
 class _Statement(msgspec.Struct, frozen=True):
@@ -46,5 +42,5 @@ def load_receipt(file: Path) -> Receipt:
             return msgspec.json.decode(content, type=Receipt)
     except OSError as error:
         raise FileError(file, error.strerror or "cannot be read") from None
-    except msgspec.MsgspecError:
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         raise FileError(file, "is neither a receipt nor a privacy statement with one") from None

@@ -1,0 +1,433 @@
+"""What a release does, and each time a second route to it: the noise drawn anew from the key, the charges by hand."""
+
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv
+import pytest
+
+from party import AGE, COLOUR, Party, people
+from veilboost.errors import FileError, RefusalError
+from veilboost.randomness import PermanentBits
+from veilboost.release import Ledger, load_policy, new_key, rotate_key, verify
+
+CARRIED = 'key = "id"\ntype = "integer"\ncarry = ["id"]'
+
+
+def drawn_again(party: Party, table: pa.Table, name: str, policy: str = "policy.toml") -> dict[Any, int]:
+    """Return what every row of ``table`` must leave with, by its id, from the key and the mechanism alone."""
+    column, keys = load_policy(party.folder / policy).columns[name], table["id"].to_pylist()
+    codes = column.domain.encode(table[name].to_pylist()).codes
+    secret = party.key.secret
+    bits = PermanentBits(
+        secret=secret, source=f"bank/{name}", version=party.key.version, row_keys=keys, domain=column.domain
+    )
+    return dict(zip(keys, column.mechanism.draw(codes, bits=bits).tolist(), strict=True))
+
+
+def left(party: Party, name: str, out: str = "out.parquet") -> dict[Any, Any]:
+    table = party.out(out)
+    return dict(zip(table["id"].to_pylist(), table[name].to_pylist(), strict=True))
+
+
+def test_what_leaves_is_the_mechanism_under_the_key(tmp_path: Path) -> None:
+    party, table = Party.settled(tmp_path, rows=CARRIED), people(3000)
+    party.release(table, as_codes=True)
+    assert left(party, "age") == drawn_again(party, table, "age")
+    assert left(party, "colour") == drawn_again(party, table, "colour")
+    true = load_policy(tmp_path / "policy.toml").columns["age"].domain.encode(table["age"].to_pylist()).codes
+    assert 0.1 < np.mean([left(party, "age")[i + 1] == code for i, code in enumerate(true)]) < 0.9
+
+
+def test_raw_values_are_those_of_the_codes(tmp_path: Path) -> None:
+    party, table = Party.settled(tmp_path, rows=CARRIED), people(500)
+    party.release(table)
+    domain = load_policy(tmp_path / "policy.toml").columns["age"].domain
+    expected = {key: domain.decode([code])[0] for key, code in drawn_again(party, table, "age").items()}
+    assert left(party, "age") == expected
+    listed = ["red", "green", "blue", None]
+    assert left(party, "colour") == {k: listed[c - 1] for k, c in drawn_again(party, table, "colour").items()}
+
+
+def test_the_same_table_shuffled_and_longer_leaves_with_the_old_cells_and_costs_the_new_rows(tmp_path: Path) -> None:
+    party, table = Party.settled(tmp_path, rows=CARRIED), people(1200)
+    party.release(table.slice(0, 1000))
+    before = left(party, "age"), left(party, "colour")
+    party.release(table.slice(0, 1000).take(np.random.default_rng(1).permutation(1000)))
+    assert (left(party, "age"), left(party, "colour")) == before
+    party.release(table.take(np.random.default_rng(2).permutation(1200)))
+    after = left(party, "age"), left(party, "colour")
+    assert all({key: new[key] for key in old} == old for old, new in zip(before, after, strict=True))
+    assert party.charges() == [{"age": 1000, "colour": 1000}, {"age": 0, "colour": 0}, {"age": 200, "colour": 200}]
+    assert party.left_over() == {f"out.parquet{end}" for end in ("", ".privacy.json", ".privacy.txt")} | {
+        "table.parquet"
+    }
+
+
+def changed(table: pa.Table, ids: set[int], age: int) -> pa.Table:
+    ages = [age if i in ids else a for i, a in zip(table["id"].to_pylist(), table["age"].to_pylist(), strict=True)]
+    return table.set_column(1, "age", pa.array(ages, pa.int32()))
+
+
+def test_a_changed_value_is_charged_and_nothing_else(tmp_path: Path) -> None:
+    party, table = Party.settled(tmp_path, rows=CARRIED), people(400)
+    party.release(table)
+    before = left(party, "age")
+    domain = load_policy(tmp_path / "policy.toml").columns["age"].domain
+    old = dict(enumerate(domain.encode(table["age"].to_pylist()).codes.tolist(), 1))
+    ids = {3, 77, 200, 201, 399}
+    codes = {i for i in ids if old[i] != domain.encode([41]).codes[0]}
+    moved = changed(table, ids, 41)
+    found = party.release(moved)
+    assert party.charges()[1] == {"age": len(codes), "colour": 0}
+    assert len(codes) >= 3
+    assert {k: v for k, v in left(party, "age").items() if k not in ids} == {
+        k: v for k, v in before.items() if k not in ids
+    }
+    assert found.bill.columns[0].spent == 1_000_000_000_000
+    party.release(table)  # back to the old values: paid for already, and the same noise again
+    assert party.charges()[2] == {"age": 0, "colour": 0}
+    assert left(party, "age") == before
+
+
+def test_a_value_in_the_same_code_is_no_change(tmp_path: Path) -> None:
+    party, table = Party.settled(tmp_path, rows=CARRIED), people(50)
+    party.release(changed(table, {7}, 40))
+    first = left(party, "age")
+    party.release(changed(table, {7}, 41))
+    assert party.charges()[1]["age"] == 0
+    assert left(party, "age") == first
+
+
+def snapshot(party: Party) -> dict[str, bytes]:
+    return {str(path): path.read_bytes() for path in party.folder.rglob("*") if path.is_file()}
+
+
+REFUSALS: list[tuple[str, dict[str, Any], int, str]] = [
+    ("a column's cap", {"columns": {"age": AGE | {"cap": 0.9}, "colour": COLOUR}}, 50, "column 'age'"),
+    ("the row's cap", {"caps": "row = 1.9"}, 50, "caps.row"),
+    ("releases", {"caps": "releases = 1"}, 50, "caps.releases"),
+    ("rows", {"caps": "rows = 50"}, 51, "caps.rows"),
+]
+
+
+@pytest.mark.parametrize(("policy", "rows", "words"), [r[1:] for r in REFUSALS], ids=[r[0] for r in REFUSALS])
+def test_a_cap_refuses_and_leaves_nothing_behind(policy: dict[str, Any], rows: int, words: str, tmp_path: Path) -> None:
+    party = Party.settled(tmp_path, **policy)
+    party.release(people(50), "first.parquet")
+    path = party.write(changed(people(rows), {3}, 41))
+    before = snapshot(party)
+    for dry_run in (True, False):
+        with pytest.raises(RefusalError, match=words):
+            party.release(path, dry_run=dry_run)
+        assert snapshot(party) == before
+
+
+def test_a_cap_is_kept_to_the_last_trillionth(tmp_path: Path) -> None:
+    columns = {"age": AGE | {"cap": 0.3, "epsilon": 0.1}}
+    party = Party.settled(tmp_path, columns=columns, caps="row = 0.3")
+    for age in (1, 31, 61):
+        party.release(changed(people(5), {2}, age))
+    with pytest.raises(RefusalError, match=r"'age'.*to 0\.4, above the policy's cap of 0\.3"):
+        party.release(changed(people(5), {2}, 91))
+
+
+def test_enormous_budgets_do_not_wrap_around_a_cap(tmp_path: Path) -> None:
+    huge = {"domain": 'kind = "booleans"', "name": "tight", "epsilon": 1000000, "cap": 1000000}
+    party = Party.settled(
+        tmp_path, columns={f"b{i}": huge for i in range(10)}, rows='key = "id"\ntype = "integer"', caps="row = 5"
+    )
+    table = pa.table({"id": [1, 2]} | {f"b{i}": [True, False] for i in range(10)})
+    with pytest.raises(RefusalError, match=r"caps\.row"):
+        party.release(table)
+
+
+def test_many_fresh_releases_do_not_wrap_around_a_cap(tmp_path: Path) -> None:
+    huge = {"domain": 'kind = "booleans"', "name": "tight", "epsilon": 1000000, "cap": "inf"}
+    open_: dict[str, Any] = {"columns": {f"b{i}": huge for i in range(5)}, "rows": 'of = "p"\nnoise = "fresh"'}
+    party = Party.settled(tmp_path, **open_)
+    table = pa.table({f"b{i}": [True, False] for i in range(5)})
+    party.release(table)
+    party.release(table)
+    party.rule(**open_, caps="row = 5")
+    with pytest.raises(RefusalError, match=r"caps\.row"):
+        party.release(table)
+    party.rule(**(open_ | {"columns": {"b0": huge | {"cap": 1000000}}}))
+    with pytest.raises(RefusalError, match="column 'b0'"):
+        party.release(table)
+
+
+def test_another_key_version_charges_anew(tmp_path: Path) -> None:
+    party, table = Party.settled(tmp_path, rows=CARRIED), people(300)
+    party.release(table)
+    before = left(party, "age")
+    rotate_key(tmp_path / "noise.key")
+    found = party.release(table)
+    assert party.charges()[1] == {"age": 300, "colour": 300}
+    assert found.bill.columns[0].spent == 1_000_000_000_000
+    assert left(party, "age") != before
+    party.release(table, as_codes=True)
+    assert left(party, "age") == drawn_again(party, table, "age")
+
+
+def test_another_key_of_the_same_version_charges_anew(tmp_path: Path) -> None:
+    """Noise under another secret is other noise, whatever the version says."""
+    party, table = Party.settled(tmp_path, rows=CARRIED), people(300)
+    party.release(table)
+    before = left(party, "age")
+    (tmp_path / "noise.key").unlink()
+    new_key(tmp_path / "noise.key")
+    party.release(table)
+    assert left(party, "age") != before
+    assert party.charges()[1] == {"age": 300, "colour": 300}
+
+
+def test_fresh_noise_charges_everybody_in_full(tmp_path: Path) -> None:
+    rows = 'noise = "fresh"\ncarry = ["id"]'
+    party, table = Party.settled(tmp_path, rows=rows), people(300)
+    outs = []
+    for _ in range(2):
+        found = party.release(table)
+        outs.append(left(party, "age"))
+    assert outs[0] != outs[1]
+    assert party.charges() == [{"age": 300, "colour": 300}] * 2
+    assert [found.bill.columns[i].spent for i in (0, 1)] == [10**12, 2 * 10**12]
+    assert found.bill.row_spent == 3 * 10**12
+    with pytest.raises(RefusalError, match="column 'colour'"):
+        party.release(table)
+
+
+def test_fresh_noise_without_anything_carried(tmp_path: Path) -> None:
+    party = Party.settled(tmp_path, rows='noise = "fresh"')
+    party.release(people(3))
+    assert (party.out().num_rows, party.out().column_names) == (3, ["age", "colour"])
+
+
+def test_fresh_noise_counts_for_rows_of_the_same_kind(tmp_path: Path) -> None:
+    party, table = Party.settled(tmp_path, rows='noise = "fresh"\nof = "people"'), people(30)
+    party.release(table)
+    party.rule(rows='key = "id"\ntype = "integer"\nof = "people"')
+    found = party.release(table)
+    assert [column.spent for column in found.bill.columns] == [10**12, 2 * 10**12]
+
+
+def test_tables_that_share_row_keys_share_their_history(tmp_path: Path) -> None:
+    party = Party.settled(tmp_path, rows=CARRIED + '\nof = "people"', columns={"age": AGE})
+    party.release(people(100))
+    rows = CARRIED.replace('"id"', '"number"') + '\nof = "people"'
+    party.rule("second.toml", rows=rows, columns={"years": AGE}, more='source = "bank/age"', caps="")
+    second = people(150).rename_columns(["number", "years", "colour", "town"])
+    found = party.release(second, "second.parquet", policy="second.toml")
+    assert party.charges() == [{"age": 100}, {"years": 50}]
+    assert found.bill.row_spent == 5 * 10**11
+    again = party.out("second.parquet")
+    shared = dict(zip(again["number"].to_pylist(), again["years"].to_pylist(), strict=True))
+    assert {key: shared[key] for key in range(1, 101)} == left(party, "age")
+    party.rule("third.toml", rows=rows.replace("people", "others"), columns={"years": AGE}, more='source = "bank/age"')
+    party.release(second, "third.parquet", policy="third.toml")
+    assert party.charges()[2] == {"years": 150}
+
+
+def test_another_mechanism_or_domain_is_other_noise(tmp_path: Path) -> None:
+    party, table = Party.settled(tmp_path, columns={"age": AGE}), people(100)
+    party.release(table)
+    for other in ({"epsilon": 0.25}, {"domain": 'kind = "integers", lower = 0, upper = 98, size = 20'}):
+        party.rule(columns={"age": AGE | other})
+        party.release(table)
+    assert party.charges() == [{"age": 100}] * 3
+    assert [line.body["columns"][0]["spent"] for line in party.lines()[::2]] == [5 * 10**11, 75 * 10**10, 125 * 10**10]
+
+
+KEYS: dict[str, tuple[str, list[Any]]] = {
+    "integers": ("integer", list(range(300))),
+    "negative and wide": ("integer", [*range(-150, 0), 0, -(2**63), 2**63 - 1, 2**40]),
+    "text": ("text", [f"customer {i}" for i in range(300)]),
+    "1 to 200 bytes": ("text", ["k" * i for i in range(1, 201)]),
+    "not ASCII": ("text", [f"Zoë {'ß' * (i % 30)} 日本 {i} 🦊" for i in range(200)]),
+    "digits as text": ("text", [str(i) for i in range(100)] + [f"0{i}" for i in range(10)]),
+}
+
+
+@pytest.mark.parametrize("name", ["table.parquet", "table.csv", "table.arrow"])
+@pytest.mark.parametrize(("kind", "keys"), KEYS.values(), ids=KEYS)
+def test_any_key_gives_its_noise_from_any_file(kind: str, keys: list[Any], name: str, tmp_path: Path) -> None:
+    party = Party.settled(tmp_path, rows=f'key = "id"\ntype = "{kind}"\ncarry = ["id"]')
+    table = people(len(keys)).set_column(0, "id", pa.array(keys))
+    party.release(party.write(table, name), as_codes=True)
+    text = name == "table.csv" and kind == "integer"  # a CSV file carries text as it stands
+    for column in ("age", "colour"):
+        found = {int(key) if text else key: code for key, code in left(party, column).items()}
+        assert found == drawn_again(party, table, column)
+    party.release(party.write(table, "again.parquet"))
+    assert party.charges()[1] == {"age": 0, "colour": 0}
+
+
+def test_carried_columns_are_as_they_are(tmp_path: Path) -> None:
+    table = people(200)
+    extra = {
+        "ratio": pa.array([i / 7 if i % 5 else None for i in range(200)]),
+        "day": pa.array([i * 100 for i in range(200)], pa.int32()).cast(pa.date32()),
+        "coin": pa.array([i % 3 == 0 for i in range(200)]),
+        "money": pa.array([Decimal(i) / 4 for i in range(200)], pa.decimal128(12, 2)),
+        "kind": pa.array([f"k{i % 4}" for i in range(200)]).dictionary_encode(),
+        "when": pa.array(range(200), pa.int64()).cast(pa.timestamp("us", "UTC")),
+        "list": pa.array([[i, None] for i in range(200)]),
+    }
+    for name, column in extra.items():
+        table = table.append_column(name, column)
+    names = ", ".join(f'"{name}"' for name in ["id", "town", *extra])
+    party = Party.settled(tmp_path, rows=f'key = "id"\ntype = "integer"\ncarry = [{names}]')
+    party.release(table)
+    out = party.out().sort_by("id")
+    for name in ("id", "town", *extra):
+        assert out[name].to_pylist() == table[name].to_pylist(), name
+
+
+def test_rows_leave_in_the_order_of_their_keyed_tags(tmp_path: Path) -> None:
+    orders = []
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+        party = Party.settled(tmp_path / name, rows=CARRIED)
+        party.release(people(2000))
+        orders.append(party.out()["id"].to_pylist())
+        party.release(people(2000).take(np.arange(2000)[::-1]))
+        assert party.out()["id"].to_pylist() == orders[-1]
+    assert sorted(orders[0]) == sorted(orders[1]) == list(range(1, 2001))
+    assert abs(np.corrcoef(orders[0], range(2000))[0, 1]) < 0.15
+    assert abs(np.corrcoef(orders[0], orders[1])[0, 1]) < 0.15
+
+
+def test_columns_can_be_chosen(tmp_path: Path) -> None:
+    party = Party.settled(tmp_path)
+    party.release(people(20), columns=["colour"])
+    assert party.out().column_names == ["town", "colour"]
+    assert party.charges() == [{"colour": 20}]
+    party.release(people(20), columns=["age", "colour"])
+    assert party.charges()[1] == {"age": 20, "colour": 0}
+
+
+def test_a_dry_run_says_the_same_and_enters_nothing(tmp_path: Path) -> None:
+    party, table = Party.settled(tmp_path), people(80)
+    path = party.write(table)
+    before = snapshot(party)
+    dry = party.release(path, dry_run=True)
+    assert snapshot(party) == before
+    real = party.release(path)
+    assert (dry.bill, dry.rows, dry.counts, dry.written) == (real.bill, real.rows, real.counts, ())
+
+
+@pytest.mark.parametrize("rows", [1, 2, 63, 65])
+def test_small_tables_leave_whole(rows: int, tmp_path: Path) -> None:
+    party = Party.settled(tmp_path, rows=CARRIED)
+    for out in ("out.parquet", "out.csv"):
+        party.release(people(rows), out)
+    assert sorted(party.out()["id"].to_pylist()) == list(range(1, rows + 1))
+    assert pyarrow.csv.read_csv(tmp_path / "out.csv")["id"].to_pylist() == party.out()["id"].to_pylist()
+
+
+@pytest.mark.parametrize("where", [(0, 1), (0, 399_999), (5, 300_000)])
+def test_a_repeated_key_is_refused_wherever_it_stands(where: tuple[int, int], tmp_path: Path) -> None:
+    ids = np.arange(400_000)
+    ids[where[1]] = ids[where[0]]
+    table = pa.table({"id": ids, "age": np.zeros(400_000, np.int8)})
+    party = Party.settled(tmp_path, rows='key = "id"\ntype = "integer"', columns={"age": AGE})
+    with pytest.raises(FileError, match="column 'id' must name each row once"):
+        party.release(table)
+    assert party.left_over() == {"table.parquet"}
+
+
+KINDS: dict[str, tuple[str, str, list[Any]]] = {
+    "numbers": (
+        'kind = "numbers", lower = -1.0, upper = 1, size = 9',
+        "tight",
+        [i / 100 - 1 for i in range(200)],
+    ),
+    "integers": ('kind = "integers", lower = -9, upper = 9', "tight", [i % 25 - 12 for i in range(200)]),
+    "decimals": (
+        'kind = "decimals", lower = "-5.00", upper = "1000.00", size = 10, places = 2',
+        "tight",
+        ["12.50"] * 200,
+    ),
+    "dates": ('kind = "dates", first = 2024-01-01, last = 2024-02-01', "tight", ["2024-01-07"] * 200),
+    "timestamps": (
+        'kind = "timestamps", first = "2024-01-01T00:00", last = "2024-02-01T00:00", size = 9',
+        "tight",
+        ["2024-01-07T01:02:03"] * 200,
+    ),
+    "zoned": (
+        'kind = "timestamps", first = "2024-01-01T00:00Z", last = "2024-02-01T00:00Z", size = 9',
+        "tight",
+        ["2024-01-07T01:02:03+02:00"] * 200,
+    ),
+    "booleans": ('kind = "booleans"', "grr", [i % 2 == 0 for i in range(200)]),
+    "ordered": ('kind = "ordered", categories = ["a", "b,\\"c", "ü"]', "tight", ["a", "ü"] * 100),
+    "numbers as categories": ('kind = "unordered", categories = [3, -7, 9]', "grr", [3, -7] * 100),
+    "wide numbers": (
+        'kind = "numbers", lower = 0.0, upper = 1.0, size = 100001',
+        "clamped-laplace",
+        [0.5, 1.0] * 100,
+    ),
+    "wide decimals": (
+        'kind = "decimals", lower = "0.00", upper = "100000.00", size = 100001, places = 2',
+        "clamped-laplace",
+        ["0.50", "99999.00"] * 100,
+    ),
+    "wide integers": (
+        'kind = "integers", lower = -1000000, upper = 1000000',
+        "clamped-laplace",
+        [-1000000, 1000000] * 100,
+    ),
+    "wide dates": (
+        'kind = "dates", first = 1800-01-01, last = 2200-01-01',
+        "clamped-laplace",
+        ["1801-01-07", "2199-12-31"] * 100,
+    ),
+    "wide times": (
+        'kind = "timestamps", first = "1800-01-01T00:00Z", last = "2200-01-01T00:00Z", size = 100000',
+        "clamped-laplace",
+        ["1801-01-07T00:00Z"] * 200,
+    ),
+}
+
+
+@pytest.mark.parametrize("missing", [False, True])
+@pytest.mark.parametrize(("domain", "mechanism", "values"), KINDS.values(), ids=KINDS)
+def test_every_kind_leaves_in_both_formats(
+    domain: str, mechanism: str, values: list[Any], missing: bool, tmp_path: Path
+) -> None:
+    column = {"domain": domain + (', missing = "code"' if missing else ""), "name": mechanism, "epsilon": 0.5, "cap": 1}
+    party = Party.settled(tmp_path, rows=CARRIED, columns={"x": column})
+    held = [None if missing and i % 3 == 0 else value for i, value in enumerate(values)]
+    path = tmp_path / "table.csv"
+    pyarrow.csv.write_csv(
+        pa.table({"id": range(200), "x": held}), path, pyarrow.csv.WriteOptions(quoting_style="needed")
+    )
+    party.release(path)
+    party.release(path, "out.csv")
+    party.release(path, "codes.parquet", as_codes=True)
+    codes = party.out("codes.parquet")["x"].to_numpy()
+    spec = load_policy(tmp_path / "policy.toml").columns["x"].domain
+    decoded: Any = pa.array(spec.decode(codes), mask=codes > spec.value_codes).cast(party.out()["x"].type)
+    assert decoded.equals(party.out()["x"].combine_chunks())
+    text = pyarrow.csv.read_csv(
+        tmp_path / "out.csv",
+        convert_options=pyarrow.csv.ConvertOptions(
+            column_types={"x": party.out()["x"].type}, strings_can_be_null=True, quoted_strings_can_be_null=False
+        ),
+    )
+    assert text["x"].to_pylist() == party.out()["x"].to_pylist()
+    with Ledger(tmp_path / "ledger.db") as ledger:
+        assert verify(ledger) == 6
+
+
+def test_nothing_of_the_true_table_decides_the_schema(tmp_path: Path) -> None:
+    schemas = []
+    for name, colours in (("one", ["red"]), ("two", [None])):
+        (tmp_path / name).mkdir()
+        party = Party.settled(tmp_path / name, columns={"colour": COLOUR}, rows='key = "id"\ntype = "integer"')
+        party.release(pa.table({"id": [1], "colour": pa.array(colours, pa.string())}))
+        schemas.append(party.out().schema)
+    assert schemas[0] == schemas[1]
