@@ -136,8 +136,8 @@ def test_the_chosen_attributes_are_drawn_and_the_others_are_zero(d: int, k: int,
 
 def test_ties_go_to_the_first_attribute() -> None:
     mechanism = SampledVector(epsilon=1.0, size=9, d=100, k=2, each="duchi")
-    found = mechanism._decide(np.full((1, 100), 5), np.array([[7] * 100 + [0, TOTAL - 1]]))
-    assert found.tolist() == [[1, -1] + [0] * 98]
+    found = mechanism._decide(np.full((1, 100), 5), np.array([[8, 7] * 50 + [0, TOTAL - 1]]))
+    assert found.tolist() == [[0, 1, 0, -1] + [0] * 96]
 
 
 @pytest.mark.parametrize("k", [1, 3, 5, 7])
