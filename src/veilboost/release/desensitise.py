@@ -12,7 +12,7 @@ import msgspec
 from veilboost.data import Source, fits, open_sink
 from veilboost.data.sink import check_ending, check_types
 from veilboost.domain import Domain
-from veilboost.errors import DataError, FileError, blaming
+from veilboost.errors import DataError, FileError, SettingError, blaming
 from veilboost.files import as_json, check_writable, move_together, settle
 from veilboost.release import statement as statements
 from veilboost.release.charging import Bill, charge, row_kind
@@ -127,7 +127,11 @@ def _check_types(source: Source, policy: Policy, columns: Sequence[Leaving], end
     with blaming(source.name):
         check_types(ending, {name: source.schema.field(name).type for name in policy.rows.carry})
     with blaming(policy.file):
-        check_types(ending, {each.column.name: each.type for each in columns})
+        names = [*policy.rows.carry, *(name for each in columns for name in each.types)]
+        if len(set(names)) < len(names):
+            raise SettingError("columns", "must leave under different names", names)
+        for each in columns:
+            check_types(ending, each.types)
 
 
 def _nouns(domain: Domain) -> str:

@@ -9,7 +9,9 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from veilboost.domain import Domain
 from veilboost.errors import SettingError
+from veilboost.mechanisms import UnaryEncoding, ValueMechanism
 from veilboost.randomness import Bits, FreshBits, PermanentBits, RowKeys
 from veilboost.release.ahead import ahead
 from veilboost.release.keys import NoiseKey
@@ -27,10 +29,19 @@ class Leaving:
     key: NoiseKey | None
     as_codes: bool
 
-    def draw(self, codes: NDArray[Any], rows: RowKeys | None) -> pa.Array:
-        """Return the noisy values of ``codes``, which belong to ``rows``."""
-        noisy = self.column.mechanism.draw(codes, bits=self.bits(rows), threads=1)
-        return pa.array(noisy) if self.as_codes else self._decoded(noisy)
+    def draw(self, codes: NDArray[Any], rows: RowKeys | None) -> dict[str, pa.Array]:
+        """Return the noisy values of ``codes``, which belong to ``rows``: one column, or one for each category."""
+        mechanism = self.column.mechanism
+        noisy = mechanism.draw(codes, bits=self.bits(rows), threads=1)
+        match mechanism:
+            case UnaryEncoding():
+                return {name: pa.array(bits) for name, bits in zip(self.types, noisy.T.copy(), strict=True)}
+            case _ if self.as_codes:
+                return {self.column.name: pa.array(noisy)}
+            case ValueMechanism():
+                return {self.column.name: pa.array(self._estimated(mechanism, noisy))}
+            case _:
+                return {self.column.name: self._decoded(noisy)}
 
     def bits(self, rows: RowKeys | None) -> Bits:
         """Return where the noise comes from."""
@@ -45,16 +56,26 @@ class Leaving:
         )
 
     @cached_property
-    def type(self) -> pa.DataType:
-        """The Arrow type of what leaves; a domain whose values Arrow cannot hold is refused."""
+    def types(self) -> dict[str, pa.DataType]:
+        """The columns that leave, with their Arrow types; a domain whose values Arrow cannot hold is refused."""
+        name, domain, mechanism = self.column.name, self.column.domain, self.column.mechanism
+        if isinstance(mechanism, UnaryEncoding):
+            return {f"{name}={_label(domain, code)}": pa.uint8() for code in range(1, domain.size + 1)}
+        if isinstance(mechanism, ValueMechanism):
+            return {name: pa.int64() if self.as_codes else pa.float64()}
         if self.as_codes:
-            return pa.from_numpy_dtype(np.min_scalar_type(self.column.domain.size))
-        domain = self.column.domain
+            return {name: pa.from_numpy_dtype(np.min_scalar_type(domain.size))}
         try:
-            return pa.array(domain.decode([1, domain.value_codes])).type
+            return {name: pa.array(domain.decode([1, domain.value_codes])).type}
         except (pa.ArrowException, OverflowError):
             rule = "must have values that a file's column can hold, unless codes are asked for"
-            raise SettingError(f"columns.{self.column.name}: domain", rule, domain.describe()) from None
+            raise SettingError(f"columns.{name}: domain", rule, domain.describe()) from None
+
+    def _estimated(self, mechanism: ValueMechanism, noisy: NDArray[Any]) -> NDArray[np.float64]:
+        """Stretch estimates from -1 to 1 over the domain; they may lie outside it."""
+        low, high = float(self.column.domain.lower), float(self.column.domain.upper)
+        stretched: NDArray[np.float64] = (low + high) / 2 + mechanism.values(noisy) * ((high - low) / 2)
+        return stretched
 
     def _decoded(self, noisy: NDArray[Any]) -> pa.Array:
         domain = self.column.domain
@@ -62,13 +83,17 @@ class Leaving:
         if domain.size <= _LISTED:
             return pa.DictionaryArray.from_arrays(pa.array(noisy.astype(np.int32) - 1, mask=gaps), self._values)
         values = domain.decode(noisy) if len(noisy) else np.array([], dtype=domain.kind.dtype)
-        return pa.array(values, mask=gaps, type=self.type)
+        return pa.array(values, mask=gaps, type=self.types[self.column.name])
 
     @cached_property
     def _values(self) -> pa.Array:
         """The raw value that each code stands for, of a domain small enough to list."""
         domain = self.column.domain
-        return pa.array(domain.decode(np.arange(1, domain.value_codes + 1)), type=self.type)
+        return pa.array(domain.decode(np.arange(1, domain.value_codes + 1)), type=self.types[self.column.name])
+
+
+def _label(domain: Domain, code: int) -> str:
+    return str(domain.decode([code])[0]) if code <= domain.value_codes else "missing"
 
 
 def leave(staged: Staged, columns: Sequence[Leaving]) -> Iterator[pa.Table]:
@@ -82,5 +107,7 @@ def leave(staged: Staged, columns: Sequence[Leaving]) -> Iterator[pa.Table]:
 
 def _drawn(bucket: Bucket, columns: Sequence[Leaving], carry: Sequence[str]) -> pa.Table:
     rows = bucket.keys
-    noisy = {each.column.name: each.draw(bucket.codes[each.column.name], rows) for each in columns}
-    return pa.table({name: bucket.carried(name) for name in carry} | noisy)
+    noisy = {name: bucket.carried(name) for name in carry}
+    for each in columns:
+        noisy |= each.draw(bucket.codes[each.column.name], rows)
+    return pa.table(noisy)

@@ -12,12 +12,18 @@ import msgspec
 from veilboost.data import Dialect
 from veilboost.domain import Domain, declared
 from veilboost.errors import FileError, RefusalError, SettingError, UsageError, blaming
-from veilboost.mechanisms import MECHANISMS, Mechanism, TightMap, from_settings
+from veilboost.mechanisms import CODE_MECHANISMS, VALUE_MECHANISMS, Mechanism, TightMap, from_settings
 from veilboost.privacy.budget import loss_of, neighbour_loss, units
 from veilboost.settings import DomainSettings, MechanismSettings, positive
 
 FORMAT = 1
-_NOT_RELEASED = ("discrete-laplace",)
+_WITHOUT_ROOM = ("discrete-laplace", "discrete-gaussian")  # noise without bounds, noise with a failure probability
+RELEASED = [
+    *(name for name in CODE_MECHANISMS if name not in _WITHOUT_ROOM),
+    *VALUE_MECHANISMS,
+    "unary",
+]
+"""The mechanisms through which a column may leave."""
 _T = TypeVar("_T")
 
 BLANKS = (
@@ -241,9 +247,11 @@ def _mechanism(settings: dict[str, Any], domain: Domain, place: str) -> Mechanis
     """Return the mechanism of a column: its size is that of the domain, unless it says otherwise."""
     given = dict(settings)
     name = given.pop("name", None)
-    if not isinstance(name, str) or name not in MECHANISMS or name in _NOT_RELEASED:
-        known = ", ".join(each for each in MECHANISMS if each not in _NOT_RELEASED)
-        raise SettingError("mechanism.name", f"must be one of {known}", name)
+    if name not in RELEASED:
+        raise SettingError("mechanism.name", f"must be one of {', '.join(RELEASED)}", name)
+    if name in VALUE_MECHANISMS and (domain.kind.name not in ("numbers", "integers") or domain.missing == "code"):
+        rule = "must be for a column of numbers or integers without a code for missing values"
+        raise SettingError("mechanism.name", rule, name)
     if "mechanism" in given:
         raise SettingError("mechanism", "must be named by mechanism.name alone", given["mechanism"])
     if name == "tight" and "epsilon_per_unit" in given:

@@ -11,7 +11,7 @@ from typing import Literal
 import msgspec
 
 from veilboost.mechanisms import Mechanism, TableMechanism
-from veilboost.privacy import Composition, DistanceLDP, compose
+from veilboost.privacy import ApproximateDP, Composition, DistanceLDP, compose
 from veilboost.privacy.budget import loss_of, neighbour_loss
 from veilboost.privacy.rounding import shown
 from veilboost.release.ledger import Receipt
@@ -46,7 +46,7 @@ class ColumnStatement(msgspec.Struct, frozen=True, kw_only=True):
     nominal_epsilon: float
     promised_neighbours: float
     exact_gaps: list[float] | None
-    exact_whole_range: float | None
+    exact_whole_range: float
     cap: float
 
 
@@ -118,13 +118,16 @@ def nominal(mechanism: Mechanism) -> float:
     return neighbour_loss(mechanism.definition) if asked is None else asked
 
 
-def exact(mechanism: Mechanism, size: int) -> tuple[list[float] | None, float | None]:
-    """Return the exact loss of every gap, where there is a table, and of the whole range, where it is known."""
+def exact(mechanism: Mechanism, size: int) -> tuple[list[float] | None, float]:
+    """Return the exact loss of every gap, if there is a table, and that of the whole range, or a bound for it."""
     if isinstance(mechanism, TableMechanism):
         profile = mechanism.profile()
         return list(profile.gaps), profile.worst
     at = getattr(mechanism, "epsilon_at", None)
-    return None, None if at is None else float(at(size - 1))
+    definition = mechanism.definition
+    if at is not None:
+        return None, float(at(size - 1))
+    return None, float("inf") if isinstance(definition, ApproximateDP) else definition.loss(size - 1)
 
 
 def _column(column: Column) -> ColumnStatement:
@@ -168,7 +171,7 @@ def text(statement: Statement) -> str:
 
 
 def _words(column: ColumnStatement) -> list[str]:
-    worst = "not computed" if column.exact_whole_range is None else shown(column.exact_whole_range)
+    worst = shown(column.exact_whole_range)
     gaps = "" if column.exact_gaps is None else f"neighbours at worst {shown(max(column.exact_gaps))}, "
     return [
         f"{column.column}: {column.domain}",

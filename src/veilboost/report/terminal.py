@@ -21,6 +21,7 @@ Report = Callable[[float], None]
 
 _BLOCKS = " ▁▂▃▄▅▆▇█"
 _ROWS = 8
+_WIDE = 160  # where nobody looks on, a table is not squeezed into a terminal that is not there
 
 
 def console(*, stderr: bool = False) -> Console:
@@ -31,7 +32,7 @@ def console(*, stderr: bool = False) -> Console:
     stream = sys.stderr if stderr else sys.stdout
     if isinstance(stream, io.TextIOWrapper) and "utf" not in stream.encoding.lower():
         stream.reconfigure(errors="replace")
-    return _Console(highlight=False, markup=False, stderr=stderr)
+    return _Console(highlight=False, markup=False, stderr=stderr, width=None if stream.isatty() else _WIDE)
 
 
 class _Console(Console):
