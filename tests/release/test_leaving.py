@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from party import Party
 
+from party import Party
 from veilboost.errors import FileError
 from veilboost.mechanisms import Duchi, Piecewise, UnaryEncoding
 from veilboost.randomness import PermanentBits
@@ -79,8 +79,7 @@ def test_two_columns_may_not_leave_under_one_name(tmp_path: Path) -> None:
     ids=["booleans", "a code for missing values"],
 )
 def test_an_estimate_needs_a_column_of_numbers(name: str, domain: str, tmp_path: Path) -> None:
+    columns = {"x": {"domain": domain, "name": name, "epsilon": 2, "cap": 2}}
+    party = Party.settled(tmp_path, rows=ROW_KEY, columns=columns)
     with pytest.raises(FileError, match=r"columns\.x: mechanism\.name must be for a column of numbers"):
-        party = Party.settled(
-            tmp_path, rows=ROW_KEY, columns={"x": {"domain": domain, "name": name, "epsilon": 2, "cap": 2}}
-        )
         party.release(TABLE)
