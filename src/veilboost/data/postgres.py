@@ -1,10 +1,11 @@
 """PostgreSQL tables in, through ADBC: Arrow straight out of the database."""
 
+import os
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
-from urllib.parse import urlsplit, urlunsplit
+from urllib.parse import unquote
 
 import pyarrow as pa
 
@@ -19,14 +20,16 @@ class PostgresSource(Source):
     """
 
     def __init__(self, address: str) -> None:
-        parts = urlsplit(address)
-        self._address, self._secret = urlunsplit(parts._replace(fragment="")), parts.password
-        self._shown = f"postgresql://{parts.hostname or ''}{parts.path}#{parts.fragment}"
-        if not re.fullmatch(r"[^.]+(\.[^.]+)?", parts.fragment):
-            raise FileError(self._shown, "must name a table behind #, as in postgresql://host/base#schema.table")
-        self._table = ".".join(map(_quoted, parts.fragment.split(".")))
+        self._address, _, table = address.rpartition("#")
+        scheme, _, rest = self._address.partition("://")
+        place = rest.rpartition("@")[2]  # a password may hold any sign, also unquoted
+        self._secrets = sorted(_secrets(rest), key=len, reverse=True)
+        self._shown = self._silenced(f"{scheme}://{place.partition('?')[0]}#{table}")
+        if not re.fullmatch(r"[^./@:]+(\.[^./@:]+)?", table):
+            raise FileError("postgresql://", "must name a table behind #, as in postgresql://host/base#schema.table")
+        self._table = ".".join(map(_quoted, table.split(".")))
         with self._rows(f"SELECT * FROM {self._table} LIMIT 0") as reader:  # noqa: S608 - a quoted name, the caller's own
-            schema = reader.schema
+            schema = pa.schema([(field.name, _stored(field.type)) for field in reader.schema])
         super().__init__(self._shown, schema)
 
     @contextmanager
@@ -41,19 +44,40 @@ class PostgresSource(Source):
             with dbapi.connect(self._address) as connection, connection.cursor() as cursor:
                 cursor.execute(query)
                 yield cursor.fetch_record_batch()
-        except dbapi.Error as error:
-            raise FileError(self._shown, self._silenced(str(error))) from error
+        except (dbapi.Error, pa.ArrowException, OSError) as error:
+            raise FileError(self._shown, self._silenced(str(error))) from None
 
     def _silenced(self, text: str) -> str:
-        text = " ".join(text.split()).replace(self._address, self._shown)
-        return text.replace(self._secret, "…") if self._secret else text
+        text = " ".join(text.split())
+        for secret in self._secrets:
+            text = text.replace(secret, "…")
+        return text
 
     def batches(self, columns: Sequence[str]) -> Iterator[tuple[pa.RecordBatch, float | None]]:
         wanted = ", ".join(map(_quoted, columns))
         with self._rows(f"SELECT {wanted} FROM {self._table}") as reader:  # noqa: S608 - quoted names
             for batch in reader:
-                for start in range(0, batch.num_rows, BATCH_ROWS):
-                    yield batch.slice(start, BATCH_ROWS), None
+                plain = pa.RecordBatch.from_arrays([_unwrapped(each) for each in batch.columns], list(columns))
+                for start in range(0, plain.num_rows, BATCH_ROWS):
+                    yield plain.slice(start, BATCH_ROWS), None
+
+
+def _secrets(address: str) -> set[str]:
+    """Return whatever in an address may be a password, as it stands and as it is meant."""
+    access = [address[: at.start()].partition(":")[2] for at in re.finditer("@", address)]
+    settings = [each.partition("=")[2] for each in re.split("[?&]", address) if "password" in each.lower()]
+    port = re.match(r"[^@/?\[]*?:([^@/?]*\D[^@/?]*)", address)  # a password whose host is missing
+    found = {*access, *settings, os.environ.get("PGPASSWORD", ""), port[1] if port else ""}
+    return {form for each in found for form in (each, unquote(each)) if form}
+
+
+def _stored(kind: pa.DataType) -> pa.DataType:
+    """Return how Arrow stores a type that only PostgreSQL has, as numbers of any precision: as text."""
+    return kind.storage_type if isinstance(kind, pa.BaseExtensionType) else kind
+
+
+def _unwrapped(column: pa.Array) -> pa.Array:
+    return column.storage if isinstance(column, pa.ExtensionArray) else column
 
 
 def _quoted(name: str) -> str:
