@@ -1,5 +1,6 @@
 """A party for tests: a folder with a noise key, a ledger and a policy, and what it releases from there."""
 
+import logging
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -140,4 +141,8 @@ def run(arguments: Sequence[str], monkeypatch: pytest.MonkeyPatch) -> int:
     monkeypatch.setattr(sys, "argv", ["veilboost", *arguments])
     with pytest.raises(SystemExit) as ended:
         main()
+    logger = logging.getLogger("veilboost")
+    for handler in list(logger.handlers):
+        logger.removeHandler(handler)
+        handler.close()
     return int(str(ended.value.code))

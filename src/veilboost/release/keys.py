@@ -15,6 +15,7 @@ from veilboost.files import write_private
 from veilboost.randomness import KEY_BYTES
 
 _FORMAT = 1
+_LAST = 2**32 - 1
 
 
 class _File(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -47,7 +48,10 @@ def new_key(file: Path) -> NoiseKey:
 
 def rotate_key(file: Path) -> NoiseKey:
     """Replace the key by its next version: the old secret is gone, and all noise is another from now on."""
-    return _write(file, load_key(file).version + 1)
+    version = load_key(file).version + 1
+    if version > _LAST:
+        raise FileError(file, f"is version {_LAST} already, the last one")
+    return _write(file, version)
 
 
 def load_key(file: Path) -> NoiseKey:
@@ -64,7 +68,7 @@ def load_key(file: Path) -> NoiseKey:
         raise FileError(file, error.strerror or "cannot be read") from None
     except (ValueError, msgspec.MsgspecError):
         raise FileError(file, "is no noise key, or a damaged one") from None
-    if read.veilboost_noise_key != _FORMAT or len(secret) != KEY_BYTES or not 1 <= read.version < 2**32:
+    if read.veilboost_noise_key != _FORMAT or len(secret) != KEY_BYTES or not 1 <= read.version <= _LAST:
         raise FileError(file, "is no noise key of a format that is known here")
     return NoiseKey(read.version, read.created, secret)
 
