@@ -49,7 +49,7 @@ if where.endswith("commit"):
 else:
     place, name = {
         "folder": (staging.tempfile, "mkdtemp"), "lock": (staging.fcntl, "flock"), "stage": (desensitise, "stage"),
-        "charge": (desensitise, "charge"), "history": (charging, "write_history"), "settle": (desensitise, "settle"),
+        "charge": (desensitise, "charge"), "history": (charging, "write_history"), "settle": (ledger, "settle"),
         "append": (ledger.Ledger, "append"), "enter": (desensitise, "_enter"), "draw": (desensitise, "_draw"),
         "state": (desensitise.statements, "state"), "hand over": (desensitise, "_hand_over"),
         "move": (desensitise, "move_together"), "beside": (files, "_beside"), "bring": (files, "_bring"),

@@ -13,7 +13,7 @@ from veilboost.errors import DataError, RefusalError
 from veilboost.privacy.budget import loss_of
 from veilboost.randomness import count_repeated
 from veilboost.release.ahead import ahead
-from veilboost.release.history import Charged, History, check_file, write_history
+from veilboost.release.history import Charged, History, check_file, check_newest, write_history
 from veilboost.release.keys import NoiseKey
 from veilboost.release.ledger import Ledger, Line
 from veilboost.release.policy import Column, Policy
@@ -85,7 +85,9 @@ def charge(
 
     Nothing enters the ledger here. A cap that would be exceeded and a repeated row key are refused.
     """
-    earlier = [line for line in ledger.lines() if line.body["event"] == "charged"]
+    lines = ledger.lines()
+    check_newest(ledger.folder, len(lines))
+    earlier = [line for line in lines if line.body["event"] == "charged"]
     _check_table(policy, earlier, staged.rows)
     past = _past(ledger, earlier, policy)
     tracked = [column for column in staged.columns if column.budget is not None]

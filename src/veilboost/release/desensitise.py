@@ -13,7 +13,7 @@ from veilboost.data import Source, fits, open_sink
 from veilboost.data.sink import check_ending, check_types
 from veilboost.domain import Domain
 from veilboost.errors import DataError, FileError, SettingError, blaming
-from veilboost.files import as_json, check_writable, move_together, settle
+from veilboost.files import as_json, check_writable, move_together
 from veilboost.release import statement as statements
 from veilboost.release.charging import Bill, charge, row_kind
 from veilboost.release.history import digest
@@ -150,10 +150,7 @@ def _enter(
     """Enter a charge; what is new about the rows goes into the ledger's folder first."""
     kept = None
     if key is not None and bill.rows_with_history:
-        kept = {"file": f"{ledger.receipt().lines + 1}.history", "sha256": digest(history)}
-        history.chmod(0o600)
-        settle(history)
-        history.replace(ledger.folder / kept["file"])
+        kept = {"sha256": digest(history), "file": ledger.keep(history)}
     costs = {each.column: each for each in bill.columns}
     ledger.append(
         {

@@ -139,6 +139,14 @@ def check_file(file: Path, sha256: str, line: int) -> None:
         raise EvidenceError(f"{file}: was altered since line {line} of the ledger was written")
 
 
+def check_newest(folder: Path, lines: int) -> None:
+    """Refuse history that is newer than a ledger of ``lines``; a killed release may have left the next line's."""
+    newest = max((int(file.stem) for file in folder.glob("*.history") if file.stem.isdecimal()), default=0)
+    if newest > lines + 1:
+        have = f"it has {lines} lines, and line {newest} has a history"
+        raise EvidenceError(f"{folder}: is newer than its ledger, which may be a restored copy: {have}")
+
+
 def digest(file: Path) -> str:
     """Return the SHA-256 of a file, read piece by piece."""
     found = hashlib.sha256()

@@ -62,6 +62,8 @@ def load_key(file: Path) -> NoiseKey:
                 raise FileError(file, "must be readable by its owner alone (mode 0600)")
             read = msgspec.json.decode(opened.read(), type=_File)
             secret = base64.b64decode(read.secret, validate=True)
+    except FileError:
+        raise
     except FileNotFoundError:
         raise FileError(file, "there is no such noise key; make one with: veilboost keys noise new") from None
     except OSError as error:

@@ -12,7 +12,7 @@ import secrets
 import sqlite3
 import tempfile
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -21,6 +21,7 @@ from typing import Any
 import msgspec
 
 from veilboost.errors import EvidenceError, FileError, SettingError
+from veilboost.files import settle
 from veilboost.randomness import KEY_BYTES
 
 FORMAT = 1
@@ -54,6 +55,7 @@ class Ledger:
         if not file.is_file():
             raise FileError(file, "there is no such ledger; make one, once, with: veilboost ledger new")
         self.file, self.folder = file, history_folder(file)
+        self._kept: list[Path] = []
         self._base = sqlite3.connect(file, timeout=patience, isolation_level=None)
         with self._understood():
             self._base.execute("PRAGMA synchronous=EXTRA")
@@ -117,9 +119,32 @@ class Ledger:
             with self._understood():
                 self._base.execute("COMMIT")
         except BaseException:
+            self._withdraw()
+            raise
+        finally:
+            self._kept = []
+
+    def _withdraw(self) -> None:
+        """Undo what was not made permanent; a history of the same name may be another process's by now."""
+        with suppress(sqlite3.Error):  # whoever opens the file next restores it
             if self._base.in_transaction:
                 self._base.execute("ROLLBACK")
-            raise
+            if self._kept:
+                self._base.execute("BEGIN IMMEDIATE")
+                lines = self.receipt().lines
+                for file in self._kept:
+                    if int(file.stem) > lines:
+                        file.unlink(missing_ok=True)
+                self._base.execute("ROLLBACK")
+
+    def keep(self, history: Path) -> str:
+        """Put the history of the next line into the ledger's folder, and return its name; call it as `append`."""
+        place = self.folder / f"{self.receipt().lines + 1}.history"
+        history.chmod(0o600)
+        settle(history)
+        history.replace(place)
+        self._kept.append(place)
+        return place.name
 
     def append(self, body: Mapping[str, Any]) -> Line:
         """Add a line; call it while the ledger is `held`."""

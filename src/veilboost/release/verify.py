@@ -6,13 +6,14 @@ from pathlib import Path
 import msgspec
 
 from veilboost.errors import FileError
-from veilboost.release.history import check_file
+from veilboost.release.history import check_file, check_newest
 from veilboost.release.ledger import Ledger, Line, Receipt
 
 
 def verify(ledger: Ledger, receipt: Receipt | None = None, progress: Callable[[float], None] = lambda _: None) -> int:
     """Return how many lines the ledger has, or refuse one whose lines, history or past were altered."""
     lines = ledger.lines()
+    check_newest(ledger.folder, len(lines))
     for done, line in enumerate(lines, 1):
         _check_history(ledger, line)
         progress(done / len(lines))
