@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from veilboost.mechanisms import AdjMap, LocalMap, RandomizedResponse, TableMechanism, TightMap, certify
 from veilboost.privacy.rounding import shown
 from veilboost.report import certificate, page
-from veilboost.report.pictures import lines
+from veilboost.report.pictures import Chart, Line
 from veilboost.report.terminal import number, picture, runs, spread
 
 
@@ -70,8 +70,9 @@ def test_an_ordinary_certificate_has_no_note(mechanism: TableMechanism, capsys: 
 
 
 def test_a_page_escapes_what_it_is_given_and_loads_nothing() -> None:
-    svg = lines({"a": ([1, 2], [0.5, math.inf])}, across="x", up="y", palette=["a"])
-    made = page.page("<title>", [page.paragraph("a < b"), page.table(["<h>"], [["<c>"]]), page.figure(svg, "&")], "<f>")
+    chart = Chart(marks=[Line(name="<a>", x=[1, 2], y=[0.5, 3])])
+    blocks = [page.paragraph("a < b"), page.table(["<h>"], [["<c>"]]), page.figure(chart, "&")]
+    made = page.page("<title>", blocks, "<f>")
     assert re.findall(r"<(?:script|img|link|iframe)", made) == []
-    for text in ("&lt;title&gt;", "a &lt; b", "&lt;h&gt;", "&lt;c&gt;", "&lt;f&gt;", "&amp;"):
+    for text in ("&lt;title&gt;", "a &lt; b", "&lt;h&gt;", "&lt;c&gt;", "&lt;f&gt;", "&amp;", "&lt;a&gt;"):
         assert text in made

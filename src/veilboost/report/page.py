@@ -3,6 +3,8 @@
 from collections.abc import Iterable, Sequence
 from html import escape
 
+from veilboost.report.pictures import Chart
+
 _STYLE = """
 :root { color-scheme: light; }
 body { font: 16px/1.55 system-ui, sans-serif; color: #1d2530; background: #fff; max-width: 60rem; margin: 0 auto;
@@ -15,9 +17,11 @@ table { border-collapse: collapse; font-variant-numeric: tabular-nums; font-size
 th, td { padding: .35rem .8rem; text-align: right; border-bottom: 1px solid #dfe4ea; white-space: nowrap; }
 th:first-child, td:first-child { text-align: left; }
 th { font-weight: 600; border-bottom: 2px solid #8b97a5; white-space: normal; vertical-align: bottom; }
-figure { margin: 1rem 0; }
-figure svg { width: 100%; height: auto; min-width: 34rem; max-width: 52rem; }
-figcaption { color: #55606d; font-size: .92rem; max-width: 46rem; }
+figure { margin: 1.2rem 0; }
+figure svg { display: block; width: 100%; height: auto; max-width: 52rem; }
+figure .narrow { display: none; }
+@media (max-width: 36rem) { figure .broad { display: none; } figure .narrow { display: block; } }
+figcaption { margin-top: .5rem; color: #55606d; font-size: .92rem; max-width: 46rem; }
 footer { margin-top: 3rem; color: #55606d; font-size: .88rem; }
 """
 
@@ -53,6 +57,7 @@ def table(headers: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     return f'<div class="wide"><table><thead><tr>{head}</tr></thead>\n<tbody>{body}</tbody></table></div>\n'
 
 
-def figure(svg: str, caption: str) -> str:
-    """Return a picture with its caption."""
-    return f'<figure><div class="wide">{svg}</div><figcaption>{escape(caption)}</figcaption></figure>\n'
+def figure(chart: Chart, caption: str) -> str:
+    """Return a picture with its caption, drawn twice: for a desk, and in fewer units for a phone."""
+    drawn = f'<div class="broad">{chart.svg(720)}</div><div class="narrow">{chart.svg(360)}</div>'
+    return f"<figure>{drawn}<figcaption>{escape(caption)}</figcaption></figure>\n"

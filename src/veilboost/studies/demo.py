@@ -15,7 +15,7 @@ from veilboost.files import check_writable, write_whole
 from veilboost.mechanisms import AdjMap, GlobalMap, LocalMap, RandomizedResponse, TableMechanism, TightMap
 from veilboost.privacy import compose, weighted_kendall
 from veilboost.report import page
-from veilboost.report.pictures import lines
+from veilboost.report.pictures import Axis, Chart, Line
 from veilboost.report.terminal import bars, number, say, table
 
 _SIZE = 20
@@ -178,14 +178,17 @@ def show(found: DemoReport) -> None:
 def _page(found: DemoReport, mechanisms: dict[str, TableMechanism]) -> str:
     code, palette = _SIZE // 2, list(mechanisms)
     across = np.asarray(DOMAINS[_SHOWN].decode(np.arange(1, _SIZE + 1)))
+    leaves = [
+        Line(name=title, x=across.tolist(), y=each.probabilities()[code - 1].tolist(), steps=True)
+        for title, each in mechanisms.items()
+    ]
     distances = list(range(1, _SIZE))
-    leaves = {title: (across.tolist(), each.probabilities()[code - 1].tolist()) for title, each in mechanisms.items()}
-    nominal = {"nominal ε · t": (distances, [found.epsilon * t for t in distances])}
-    losses = {
-        title: (distances, list(each.profile().epsilon_by_distance))
+    losses = [
+        Line(name=title, x=distances, y=list(each.profile().epsilon_by_distance))
         for title, each in mechanisms.items()
         if not isinstance(each, LocalMap)
-    }
+    ]
+    nominal = Line(name="nominal ε · t", x=distances, y=[found.epsilon * t for t in distances], dashed=True)
     blocks = [
         page.paragraph(_intro(found)),
         page.table(_HEADERS, _rows(found)),
@@ -193,12 +196,22 @@ def _page(found: DemoReport, mechanisms: dict[str, TableMechanism]) -> str:
         page.paragraph(_READING),
         page.heading(f"What leaves for one patient with {_SHOWN} {across[code - 1]:.1f} {_UNIT}"),
         page.figure(
-            lines(leaves, across=f"{_SHOWN} as released ({_UNIT})", up="probability", palette=palette, steps=True),
+            Chart(
+                marks=leaves,
+                across=Axis(label=f"{_SHOWN} as released ({_UNIT})", tight=True),
+                up=Axis(label="probability", zero=True),
+                palette=palette,
+            ),
             "The distribution of the released value under each mechanism.",
         ),
         page.heading("What the worst pair of values loses"),
         page.figure(
-            lines(losses | nominal, across="codes apart", up="exact loss", palette=palette),
+            Chart(
+                marks=[*losses, nominal],
+                across=Axis(label="codes apart", whole=True),
+                up=Axis(label="exact loss", zero=True),
+                palette=palette,
+            ),
             "Exact loss of the worst pair at each distance, beside nominal, on which TightMap lies. Local-map is left "
             "out: it loses everything from the first border on.",
         ),
