@@ -49,7 +49,7 @@ $(STAMPS)/dev: $(STAMPS)/core requirements/dev.txt
 
 requirements: ## resolve anew; needs uv
 	uv pip compile --universal --python-version 3.11 --generate-hashes --no-header --no-annotate \
-	  --only-binary :all: -q pyproject.toml -o requirements/core.txt
+	  --only-binary :all: -q pyproject.toml -c requirements/small.in -o requirements/core.txt
 	uv pip compile --universal --python-version 3.11 --generate-hashes --no-header --no-annotate \
 	  -q requirements/build.in -o requirements/build.txt
 	uv pip compile --universal --python-version 3.11 --generate-hashes --no-header --no-annotate \

@@ -194,7 +194,8 @@ def test_categories_are_coded_by_place(values: Any) -> None:
 
 
 def test_text_arrays_of_variable_width_may_hold_missing_values() -> None:
-    values = np.array(["b", None, "a"], dtype=np.dtypes.StringDType(na_object=None))
+    kind: Any = np.dtypes.StringDType
+    values = np.array(["b", None, "a"], dtype=kind(na_object=None))
     assert codes(Domain.unordered(["a", "b"], missing="code"), values) == [2, 3, 1]
 
 

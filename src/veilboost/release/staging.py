@@ -170,6 +170,7 @@ def _encoded(
         counts[name].add(each)
     staged = {_code(name): pa.array(each.codes) for name, each in found.items()}
     staged |= {_carried(name): batch[name] for name in rows.carry}
+    tags: NDArray[np.uint64]
     if rows.key is None:
         tags = np.frombuffer(os.urandom(16 * batch.num_rows), dtype=np.uint64).reshape(-1, 2)
     else:
