@@ -7,12 +7,12 @@ STAMPS := $(VENV)/stamps
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 SOURCES := pyproject.toml src/veilboost/__init__.py
 
-.PHONY: demo test fast check format bench requirements clean
+.PHONY: demo test fast check size format bench requirements clean
 
 demo: $(STAMPS)/core ## desensitise an embedded table, and show what its privacy really is
 	$(BIN)/veilboost demo
 
-test: check ## what CI runs
+test: check size ## what CI runs
 	$(BIN)/python -m pytest -n auto
 
 fast: check ## the same without the slow tests, in under a minute
@@ -23,6 +23,9 @@ check: $(STAMPS)/dev
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+size: $(STAMPS)/dev ## what the core install takes, which must stay under 600 MB
+	@$(BIN)/python requirements/size.py 600 requirements/core.txt requirements/build.txt
 
 format: $(STAMPS)/dev
 	$(BIN)/ruff format .
