@@ -113,6 +113,14 @@ def test_a_ranking_names_its_bars_from_the_top_down() -> None:
     assert inside(svg)
 
 
+def test_names_that_have_no_room_are_cut_short() -> None:
+    names = [f"column {i}" for i in range(60)]
+    svg = drawn(Bars(name="", at=range(60), length=[1.0] * 60), across=Axis(names=names), width=360)
+    assert said(svg).count("…") == 60
+    assert inside(svg)
+    assert "no data" in said(ET.fromstring(ranking({}, across="gain").svg()))
+
+
 def test_error_bars_reach_from_low_to_high() -> None:
     svg = drawn(Points(name="", x=[1, 2], y=[2, 3], low=[1, 3], high=[4, 3]))
     bars = [each.attrib["d"] for each in all_of("path", svg) if "stroke" in each.attrib]

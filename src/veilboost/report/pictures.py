@@ -161,7 +161,7 @@ def _room(text: str) -> float:
 
 def _fit(text: str, width: float) -> str:
     """Return ``text``, cut short where it is wider than ``width``."""
-    most = int(width / _LETTER)
+    most = max(1, int(width / _LETTER))
     return text if len(text) <= most else text[: most - 1] + "…"
 
 
