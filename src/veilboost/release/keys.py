@@ -58,16 +58,16 @@ def load_key(file: Path) -> NoiseKey:
     """Read the key in ``file``, or refuse a file that others can read."""
     try:
         with file.open("rb") as opened:
-            if os.fstat(opened.fileno()).st_mode & 0o077:
-                raise FileError(file, "must be readable by its owner alone (mode 0600)")
-            read = msgspec.json.decode(opened.read(), type=_File)
-            secret = base64.b64decode(read.secret, validate=True)
-    except FileError:
-        raise
+            mode, content = os.fstat(opened.fileno()).st_mode, opened.read()
     except FileNotFoundError:
         raise FileError(file, "there is no such noise key; make one with: veilboost keys noise new") from None
     except OSError as error:
         raise FileError(file, error.strerror or "cannot be read") from None
+    if mode & 0o077:
+        raise FileError(file, "must be readable by its owner alone (mode 0600)")
+    try:
+        read = msgspec.json.decode(content, type=_File)
+        secret = base64.b64decode(read.secret, validate=True)
     except (ValueError, msgspec.MsgspecError):
         raise FileError(file, "is no noise key, or a damaged one") from None
     if read.veilboost_noise_key != _FORMAT or len(secret) != KEY_BYTES or not 1 <= read.version <= _LAST:
