@@ -119,8 +119,10 @@ def _part(bucket: Bucket, number: int, past: _Past, tracked: Sequence[Column], c
     """Compare the rows of a bucket with their past: a code that was charged for before costs nothing."""
     rows = len(bucket.tags)
     new = np.ones((len(tracked), rows), dtype=np.bool_)
-    spent = {each.source: np.full(rows, min(past.by_source.get(each.source, 0), _MOST)) for each in charged}
-    row_spent = np.full(rows, min(sum(past.by_source.values()), _MOST))
+    spent: dict[str, Units] = {
+        each.source: np.full(rows, min(past.by_source.get(each.source, 0), _MOST)) for each in charged
+    }
+    row_spent: Units = np.full(rows, min(sum(past.by_source.values()), _MOST))
     for entry in past.history.entries(number, bucket):
         cost = entry.known * np.int64(entry.charged.budget)
         row_spent = _plus(row_spent, cost)
