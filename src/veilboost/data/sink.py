@@ -36,8 +36,10 @@ class Sink:
             self._flush()
 
     def _flush(self) -> None:
-        if self._waiting:
-            self._file.write_table(pa.concat_tables(self._waiting))
+        if self._rows:
+            table = pa.concat_tables(self._waiting)
+            # In one piece: before an empty one, Arrow up to 23 writes its last lines a second time.
+            self._file.write_table(table.combine_chunks() if self._textual else table)
         self._waiting, self._rows = [], 0
 
     def __enter__(self) -> Self:
