@@ -4,5 +4,17 @@ from veilboost.data.columns import coded, first_misfit, fits
 from veilboost.data.dialect import Dialect
 from veilboost.data.sink import Sink, open_sink
 from veilboost.data.source import MemorySource, Source, open_source
+from veilboost.data.whole import read_whole
 
-__all__ = ["Dialect", "MemorySource", "Sink", "Source", "coded", "first_misfit", "fits", "open_sink", "open_source"]
+__all__ = [
+    "Dialect",
+    "MemorySource",
+    "Sink",
+    "Source",
+    "coded",
+    "first_misfit",
+    "fits",
+    "open_sink",
+    "open_source",
+    "read_whole",
+]

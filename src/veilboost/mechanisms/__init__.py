@@ -10,6 +10,7 @@ from veilboost.mechanisms.catalogue import (
     VALUE_MECHANISMS,
     VECTOR_MECHANISMS,
     from_settings,
+    settings_of,
     table_from_settings,
 )
 from veilboost.mechanisms.certificate import Certificate, certify
@@ -65,5 +66,6 @@ __all__ = [
     "VectorMechanism",
     "certify",
     "from_settings",
+    "settings_of",
     "table_from_settings",
 ]

@@ -79,6 +79,20 @@ def from_settings(settings: MechanismSettings) -> Mechanism:
     return made
 
 
+def settings_of(mechanism: Mechanism) -> dict[str, Any]:
+    """Return the settings from which `from_settings` makes ``mechanism`` again.
+
+    >>> settings_of(TightMap(epsilon=0.5, size=4))
+    {'mechanism': 'tight', 'size': 4, 'epsilon': 0.5}
+    """
+    name = next(name for name, kind in MECHANISMS.items() if type(mechanism) is kind)
+    given = {field.name: getattr(mechanism, field.name) for field in fields(mechanism) if field.init}
+    plain = {key: list(value) if isinstance(value, tuple) else value for key, value in given.items()}
+    if plain.get("gaps"):
+        plain = {"gaps": plain["gaps"]}
+    return {"mechanism": name} | {key: value for key, value in plain.items() if value not in (None, [])}
+
+
 def table_from_settings(settings: MechanismSettings) -> TableMechanism:
     """Return the table mechanism that ``settings`` describe, or say which mechanisms have a table."""
     if settings.mechanism not in TABLE_MECHANISMS:

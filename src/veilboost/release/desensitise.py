@@ -90,10 +90,14 @@ def admitted(
     policy: Policy,
     request: Request,
     *,
+    rows: int | None = None,
     dry_run: bool = False,
     progress: Progress = lambda _step, _share: None,
 ) -> Iterator[Admitted]:
-    """Stage the table and charge for it, or refuse; what is staged lasts as long as the context."""
+    """Stage the table and charge for it, or refuse; what is staged lasts as long as the context.
+
+    With ``rows`` a table of another length is refused before anything is charged.
+    """
     _check_schema(source, policy, request)
     key = load_key(policy.noise_key) if policy.rows.noise == "permanent" else None
     with Ledger(policy.ledger) as ledger, blaming(policy.ledger), private_folder(ledger.folder) as folder:
@@ -102,6 +106,8 @@ def admitted(
                 source, request.columns, policy.rows, ledger.tag_key, folder, lambda share: progress("reading", share)
             )
         log.info("staged %d rows of %s", staged.rows, source.name)
+        if rows is not None and staged.rows != rows:
+            raise FileError(source.name, f"must have the {rows} rows that were agreed; found {staged.rows}")
         with ledger.held(), blaming(source.name, disk=False):
             history = folder / "history"
             bill = charge(ledger, staged, policy, key, history, lambda share: progress("charging", share))

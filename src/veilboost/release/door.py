@@ -3,7 +3,7 @@
 import hashlib
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import Any
@@ -14,7 +14,8 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from veilboost.data import Source, coded
-from veilboost.errors import RefusalError, blaming
+from veilboost.domain import Domain
+from veilboost.errors import DataError, FileError, RefusalError, blaming
 from veilboost.randomness import Bits
 from veilboost.release.desensitise import admitted
 from veilboost.release.leaving import Leaving, leave
@@ -36,9 +37,14 @@ class Door(ABC):
 
     party: str
 
+    @property
     @abstractmethod
-    def release(self, *, who: str, purpose: str, job: str, columns: Sequence[str] | None) -> Released:
-        """Return the noisy codes of ``columns``, or of all that may leave, or refuse."""
+    def domains(self) -> dict[str, Domain]:
+        """The public domain of every column that may leave."""
+
+    @abstractmethod
+    def release(self, *, who: str, purpose: str, job: str, columns: Sequence[str] | None, rows: int) -> Released:
+        """Return the noisy codes of ``columns``, or of all that may leave, for exactly so many ``rows``, or refuse."""
 
 
 class PolicyDoor(Door):
@@ -51,11 +57,17 @@ class PolicyDoor(Door):
         rows = msgspec.structs.replace(policy.rows, carry=(order,))
         self.party, self._policy, self._source, self._order = policy.party, replace(policy, rows=rows), source, order
 
-    def release(self, *, who: str, purpose: str, job: str, columns: Sequence[str] | None) -> Released:
+    @property
+    def domains(self) -> dict[str, Domain]:
+        return {name: column.domain for name, column in self._policy.columns.items()}
+
+    def release(self, *, who: str, purpose: str, job: str, columns: Sequence[str] | None, rows: int) -> Released:
         request = self._policy.permit(who, purpose, job, columns)
-        with admitted(self._source, self._policy, request) as it:
+        with admitted(self._source, self._policy, request, rows=rows) as it:
             leaving = [Leaving(column, it.key, as_codes=True) for column in request.columns]
-            codes = self._in_order(pa.concat_tables(leave(it.staged, leaving)), [c.name for c in request.columns])
+            drawn = pa.concat_tables(leave(it.staged, leaving))
+            places = self._places(drawn)
+            codes = {each.column.name: _in_order(drawn, each.types, places) for each in leaving}
             digest = _digest(codes)
             with it.ledger.held():
                 it.ledger.append({"event": "left", "job": job, "to": who, "file": "(a protocol)", "sha256": digest})
@@ -74,12 +86,12 @@ class PolicyDoor(Door):
         )
         return Released(codes, request.columns, said)
 
-    def _in_order(self, drawn: pa.Table, names: Sequence[str]) -> dict[str, NDArray[Any]]:
-        places = drawn[self._order].to_numpy()
-        ordered = {name: np.empty(len(places), drawn[name].to_numpy().dtype) for name in names}
-        for name, codes in ordered.items():
-            codes[places] = drawn[name].to_numpy()
-        return ordered
+    def _places(self, drawn: pa.Table) -> NDArray[np.int64]:
+        """Return the place of each drawn row in the agreed order."""
+        places: NDArray[np.int64] = drawn[self._order].to_numpy()
+        if not np.array_equal(np.sort(places), np.arange(len(places))):
+            raise DataError(self._order, "must number the rows from 0, each once", f"{len(places)} other numbers")
+        return places
 
 
 class SimulationDoor(Door):
@@ -88,14 +100,23 @@ class SimulationDoor(Door):
     def __init__(self, party: str, columns: Sequence[Column], source: Source, bits: Bits) -> None:
         self.party, self._columns, self._source, self._bits = party, tuple(columns), source, bits
 
-    def release(self, *, who: str, purpose: str, job: str, columns: Sequence[str] | None) -> Released:
+    @property
+    def domains(self) -> dict[str, Domain]:
+        return {column.name: column.domain for column in self._columns}
+
+    def release(self, *, who: str, purpose: str, job: str, columns: Sequence[str] | None, rows: int) -> Released:
         known = {column.name: column for column in self._columns}
         for name in columns or ():
             if name not in known:
                 raise RefusalError(f"{self.party!r} has no column {name!r}")
         chosen = tuple(known[name] for name in columns) if columns is not None else self._columns
         with blaming(self._source.name), ThreadPoolExecutor(os.cpu_count()) as pool:
+            self._source.check([column.name for column in chosen])
             batch = pa.concat_batches([b for b, _ in self._source.batches([column.name for column in chosen])])
+            if batch.num_rows != rows:
+                raise FileError(
+                    self._source.name, f"must have the {rows} rows that were agreed; found {batch.num_rows}"
+                )
             codes = pool.map(lambda column: coded(column.domain, batch[column.name], first_row=0).codes, chosen)
             drawn = {
                 column.name: column.mechanism.draw(code, bits=self._bits)
@@ -114,6 +135,14 @@ class SimulationDoor(Door):
             receipt=None,
         )
         return Released(drawn, chosen, said)
+
+
+def _in_order(drawn: pa.Table, names: Iterable[str], places: NDArray[np.int64]) -> NDArray[Any]:
+    """Return drawn columns in the agreed order: one as it is, several, which are one column's bits, side by side."""
+    columns = [drawn[name].to_numpy() for name in names]
+    ordered = np.empty((len(columns), len(places)), columns[0].dtype)
+    ordered[:, places] = columns
+    return ordered[0] if len(columns) == 1 else ordered.T
 
 
 def _digest(codes: Mapping[str, NDArray[Any]]) -> str:

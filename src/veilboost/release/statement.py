@@ -6,11 +6,11 @@ computed from rows: no counts of clipped values, and not what single rows have s
 
 from collections.abc import Sequence
 from importlib.metadata import version
-from typing import Literal
+from typing import Any, Literal
 
 import msgspec
 
-from veilboost.mechanisms import Mechanism, TableMechanism
+from veilboost.mechanisms import Mechanism, TableMechanism, settings_of
 from veilboost.privacy import ApproximateDP, Composition, DistanceLDP, compose
 from veilboost.privacy.budget import loss_of, neighbour_loss
 from veilboost.privacy.rounding import shown
@@ -34,13 +34,17 @@ NOISES: dict[Noise, str] = {"permanent": PERMANENT, "fresh": FRESH, "simulated":
 
 
 class ColumnStatement(msgspec.Struct, frozen=True, kw_only=True):
-    """What is promised about one column; lists begin at the gap between the first two codes."""
+    """What is promised about one column; lists begin at the gap between the first two codes.
+
+    From ``settings`` the mechanism can be made again, and its digest and exact figures compared with those stated.
+    """
 
     column: str
     source: str
     domain: str
     domain_digest: str
     mechanism: str
+    settings: dict[str, Any]
     table_digest: str
     guarantee: str
     nominal_epsilon: float
@@ -138,6 +142,7 @@ def _column(column: Column) -> ColumnStatement:
         domain=column.domain.describe(),
         domain_digest=column.domain.digest().hex(),
         mechanism=repr(column.mechanism),
+        settings=settings_of(column.mechanism),
         table_digest=column.mechanism.digest.hex(),
         guarantee=str(column.mechanism.guarantee),
         nominal_epsilon=nominal(column.mechanism),

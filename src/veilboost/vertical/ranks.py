@@ -7,8 +7,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from veilboost.domain import Domain
+from veilboost.mechanisms import ValueMechanism
 
 Between = Literal["next", "middle"]
+_FARTHEST = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -25,11 +27,30 @@ def rank(codes: NDArray[Any], domain: Domain) -> Ranked:
     >>> rank(np.array([7, 3, 7, 9], np.uint8), Domain.integers(1, 9)).ranks.tolist()
     [2, 1, 2, 3]
     """
+    if domain.size > len(codes) * 64:  # not worth a counter for every code
+        seen, ranks = np.unique(codes, return_inverse=True)
+        gap = int(domain.missing == "code" and len(seen) > 0 and seen[-1] == domain.size)
+        ranks = np.where(codes > domain.value_codes, 0, ranks + 1)
+        return Ranked(ranks.astype(_smallest(len(seen))), seen[: len(seen) - gap].astype(np.int64))
     present = np.bincount(codes, minlength=domain.size + 1)[: domain.value_codes + 1] > 0
-    seen = np.flatnonzero(present)
-    places = np.zeros(domain.size + 1, dtype=np.min_scalar_type(len(seen)))
-    places[seen] = np.arange(1, len(seen) + 1)
-    return Ranked(places[codes], seen)
+    found = np.flatnonzero(present)
+    places = np.zeros(domain.size + 1, dtype=_smallest(len(found)))
+    places[found] = np.arange(1, len(found) + 1)
+    return Ranked(places[codes], found)
+
+
+def rank_estimates(drawn: NDArray[Any], mechanism: ValueMechanism, domain: Domain) -> Ranked:
+    """Replace unbiased estimates by their dense ranks, on the grid of the codes continued beyond both bounds.
+
+    >>> from veilboost.mechanisms import Duchi
+    >>> duchi, domain = Duchi(epsilon=1, size=5), Domain.numbers(0, 40, size=5)
+    >>> found = rank_estimates(duchi.draw([1, 3, 5] * 9), duchi, domain)
+    >>> found.codes.tolist(), cuts(found, domain, "next")
+    ([-1, 7], array([50.]))
+    """
+    grid = np.rint((mechanism.values(drawn) + 1) / 2 * (domain.size - 1)) + 1
+    codes, ranks = np.unique(grid.clip(-_FARTHEST, _FARTHEST).astype(np.int64), return_inverse=True)
+    return Ranked((ranks + 1).astype(_smallest(len(codes))), codes)
 
 
 def cuts(ranked: Ranked, domain: Domain, between: Between) -> NDArray[np.float64]:
@@ -46,11 +67,30 @@ def cuts(ranked: Ranked, domain: Domain, between: Between) -> NDArray[np.float64
     last = high - 1 if between == "next" else (low + high) // 2
     if not len(last):
         return np.empty(0)
-    return _numbers(domain.decode(last))
+    if spoken(domain):
+        return last.astype(np.float64) - 1
+    if last[0] >= 1 and last[-1] <= domain.value_codes:
+        return numbers(domain.decode(last))
+    width = domain.unit_width or 1
+    return np.array([float(domain.lower + (code - 1) * width) for code in last.tolist()])
 
 
-def _numbers(raw: NDArray[Any]) -> NDArray[np.float64]:
-    """Return raw values as the numbers that a model compares: times as they are counted since 1970."""
+def numbers(raw: NDArray[Any]) -> NDArray[np.float64]:
+    """Return raw values as the numbers that a model compares: times as they are counted since 1970.
+
+    >>> numbers(np.array(["1970-01-03"], "M8[D]"))
+    array([2.])
+    """
     if raw.dtype.kind == "M":
-        return raw.astype(np.int64).astype(np.float64)
+        gaps = np.isnat(raw)
+        return np.where(gaps, np.nan, raw.astype(np.int64).astype(np.float64))
     return raw.astype(np.float64)
+
+
+def spoken(domain: Domain) -> bool:
+    """Whether the values are ordered text, which a model compares by its place in the list, from 0."""
+    return domain.order and isinstance(domain.kind.raw_of(domain.lower), str)
+
+
+def _smallest(most: int) -> np.dtype[Any]:
+    return np.min_scalar_type(max(most, 1))

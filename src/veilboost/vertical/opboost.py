@@ -1,0 +1,313 @@
+"""OpBoost: partners desensitise each column once, and the lead trains on noisy ranks as if they were its own.
+
+What the paper calls its training process, in running order; the lead's side, then the partner's:
+
+1. *Ask*: the lead says which columns it wants, for which job and purpose.
+2. *Pre-process and desensitise*: the partner turns values into public codes and draws noisy ones, through policy and
+   ledger; this is the only step that spends privacy.
+3. *Rank*: noisy codes become ordinal numbers, dense, from 1. A tree only ever compares, so nothing is lost.
+4. *Send*: ranks, and with them the raw values between which they lie ("up-front"). In the paper the partner keeps
+   these, and the lead asks for those that became thresholds ("on-request").
+5. *Train*: the lead boosts trees on ranks, with an ordinary library.
+6. *Put the thresholds back*: the model now compares raw values, and is a stock model.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from veilboost.errors import DataError, PeerError, RefusalError, SettingError, UsageError
+from veilboost.release import Door, Statement
+from veilboost.trees import BoostingSettings, RankModel, Rows, StockModel, restore, train
+from veilboost.vertical.columns import (
+    Input,
+    ModelColumn,
+    Nominal,
+    Own,
+    Packed,
+    Sent,
+    expand,
+    in_order,
+    misfit,
+    own,
+    pack,
+)
+from veilboost.vertical.ranks import Between
+from veilboost.wire import Array, Channel, Message, Traffic
+
+Thresholds = Literal["up-front", "on-request"]
+Progress = Callable[[str, float], None]
+
+
+class Ask(Message, frozen=True, kw_only=True):
+    """The lead asks for columns (none named: for all that may leave)."""
+
+    lead: str
+    job: str
+    purpose: str
+    columns: list[str] | None
+    rows: int
+    thresholds: Thresholds
+    between: Between
+
+
+class Ranks(Message, frozen=True, kw_only=True):
+    """A partner's columns, and what it promises about them."""
+
+    columns: list[Sent]
+    statement: Statement
+
+
+class Wanted(Message, frozen=True, kw_only=True):
+    """The lead asks what lies behind some ranks: for each column the last rank below each threshold."""
+
+    ranks: dict[str, Array]
+
+
+class Cuts(Message, frozen=True, kw_only=True):
+    """The raw values that were asked for."""
+
+    cuts: dict[str, Array]
+
+
+class Done(Message, frozen=True, kw_only=True):
+    """The lead needs nothing more."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Job:
+    """What is to be trained, and how the parties go about it; ``columns`` names what each partner is asked for."""
+
+    lead: str
+    name: str
+    purpose: str
+    boosting: BoostingSettings
+    thresholds: Thresholds = "up-front"
+    nominal: Nominal = "one-hot"
+    bins: int = 1024
+    columns: Mapping[str, Sequence[str]] | None = None
+
+    @property
+    def between(self) -> Between:
+        """Where the library puts a split between two values that it has seen."""
+        return "next" if self.boosting.backend == "xgboost" else "middle"
+
+
+@dataclass(frozen=True, kw_only=True)
+class LeadTable:
+    """What the lead holds: the label, and perhaps columns, weights, and which rows decide when to stop."""
+
+    target: NDArray[np.float64]
+    columns: Sequence[Own] = ()
+    weight: NDArray[np.float64] | None = None
+    held_out: NDArray[np.bool_] | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Trained:
+    """What the lead ends up with."""
+
+    model: StockModel
+    ranks: RankModel
+    inputs: tuple[Input, ...]
+    statements: tuple[Statement, ...]
+    traffic: Mapping[str, Traffic]
+
+    @property
+    def gains(self) -> dict[str, float]:
+        """What the splits of each feature gained in all, feature by feature; the library may write names otherwise."""
+        gains = self.model.importance("total_gain")
+        names = zip(self.inputs, self.model.features, strict=True)
+        return {each.feature: gains.get(name, 0.0) for each, name in names}
+
+
+def lead(
+    channels: Sequence[Channel],
+    table: LeadTable,
+    job: Job,
+    *,
+    order: Sequence[str] | None = None,
+    progress: Progress = lambda _step, _share: None,
+) -> Trained:
+    """Train over ``channels``, one to each partner; features stand in the ``order`` of columns, or the lead's first."""
+    with _telling(channels):
+        own_columns = [each for column in table.columns for each in _own(column, job, len(table.target))]
+        for channel in channels:
+            channel.send(_ask(channel, table, job))
+        answers = [_receive(channel, len(table.target), job) for channel in channels]
+        theirs = [
+            each
+            for channel, answer in zip(channels, answers, strict=True)
+            for each in _expand(channel, answer, table, job)
+        ]
+        columns = in_order([*own_columns, *theirs], order)
+        if not columns:
+            raise SettingError("columns", "must be at least one, of the lead or of a partner", [])
+        ranks = _train(columns, table, job, progress)
+        columns = _ask_for_cuts(channels, columns, ranks)
+        model = restore(ranks, [each.cuts for each in columns])
+        for channel in channels:
+            channel.send(Done())
+    return Trained(
+        model=model,
+        ranks=ranks,
+        inputs=tuple(each.input for each in columns),
+        statements=tuple(answer.statement for answer in answers),
+        traffic={channel.peer: channel.traffic for channel in channels},
+    )
+
+
+def partner(channel: Channel, door: Door) -> Statement:
+    """Answer one lead with what ``door`` lets out, and return what was promised."""
+    ask = channel.receive(Ask)
+    with _telling([channel]):
+        released = door.release(who=ask.lead, purpose=ask.purpose, job=ask.job, columns=ask.columns, rows=ask.rows)
+        up_front = ask.thresholds == "up-front"
+        packed = {
+            column.name: pack(column, released.codes[column.name], ask.between, with_cuts=up_front)
+            for column in released.columns
+        }
+        channel.send(Ranks(columns=[each.sent for each in packed.values()], statement=released.statement))
+        if not up_front:
+            channel.send(Cuts(cuts=_asked(channel, channel.receive(Wanted), packed)))
+        channel.receive(Done)
+    return released.statement
+
+
+def _ask(channel: Channel, table: LeadTable, job: Job) -> Ask:
+    wanted = None if job.columns is None else job.columns.get(channel.peer)
+    return Ask(
+        lead=job.lead,
+        job=job.name,
+        purpose=job.purpose,
+        columns=None if wanted is None else list(wanted),
+        rows=len(table.target),
+        thresholds=job.thresholds,
+        between=job.between,
+    )
+
+
+def _own(column: Own, job: Job, rows: int) -> Iterator[ModelColumn]:
+    if len(column.values) != rows:
+        raise DataError(column.name, f"must have a value for each of the {rows} labels", len(column.values))
+    if column.categories is None and np.isinf(column.values).any():
+        raise DataError(column.name, "must not be infinite", f"infinity at row {int(np.isinf(column.values).argmax())}")
+    return own(column, job.lead, backend=job.boosting.backend, bins=job.bins, nominal=job.nominal)
+
+
+def _receive(channel: Channel, rows: int, job: Job) -> Ranks:
+    """Return a partner's columns, which must be as they were agreed."""
+    answer = channel.receive(Ranks)
+    names = [sent.name for sent in answer.columns]
+    if sorted(names) != sorted(each.column for each in answer.statement.columns) or len(set(names)) < len(names):
+        raise PeerError(channel.peer, f"sent the columns {names} with a statement about others")
+    wanted = None if job.columns is None else job.columns.get(channel.peer)
+    if wanted is not None and sorted(names) != sorted(wanted):
+        raise PeerError(channel.peer, f"sent the columns {names} where {list(wanted)} were asked for")
+    for sent in answer.columns:
+        problem = misfit(sent, rows, with_cuts=job.thresholds == "up-front")
+        if problem:
+            raise PeerError(channel.peer, f"sent column {sent.name!r}, which {problem}")
+    return answer
+
+
+def _expand(channel: Channel, answer: Ranks, table: LeadTable, job: Job) -> Iterator[ModelColumn]:
+    for sent in answer.columns:
+        yield from expand(sent, channel.peer, len(table.target), job.nominal)
+
+
+def _train(columns: Sequence[ModelColumn], table: LeadTable, job: Job, progress: Progress) -> RankModel:
+    def rows(chosen: NDArray[np.bool_] | None) -> Rows:
+        if chosen is None:
+            return Rows([each.values for each in columns], table.target, table.weight)
+        weight = None if table.weight is None else table.weight[chosen]
+        return Rows([each.values[chosen] for each in columns], table.target[chosen], weight)
+
+    out = table.held_out
+    return train(
+        job.boosting,
+        [each.feature for each in columns],
+        rows(None if out is None else ~out),
+        evaluation=None if out is None else rows(out),
+        progress=lambda done, of: progress("training", done / of),
+    )
+
+
+def _ask_for_cuts(channels: Sequence[Channel], columns: list[ModelColumn], ranks: RankModel) -> list[ModelColumn]:
+    """Ask each partner for the raw values behind its thresholds, and for nothing else, unless they are here already."""
+    needed = ranks.needed()
+    wanted: dict[str, dict[str, NDArray[np.int64]]] = {channel.peer: {} for channel in channels}
+    for each, places in zip(columns, needed, strict=True):
+        if each.asked:
+            wanted[each.input.party][each.input.column] = places
+    asked = [channel for channel in channels if wanted[channel.peer]]
+    for channel in asked:
+        channel.send(Wanted(ranks={name: Array.of(places) for name, places in wanted[channel.peer].items()}))
+    found = {channel.peer: _receive_cuts(channel, wanted[channel.peer]) for channel in asked}
+    return [_filled(each, places, found) for each, places in zip(columns, needed, strict=True)]
+
+
+def _receive_cuts(channel: Channel, wanted: Mapping[str, NDArray[np.int64]]) -> dict[str, NDArray[np.float64]]:
+    answer = channel.receive(Cuts)
+    cuts = {name: array.read() for name, array in answer.cuts.items()}
+    for name, places in wanted.items():
+        found = cuts.get(name)
+        if found is None or found.dtype != np.float64 or len(found) != len(places):
+            raise PeerError(channel.peer, f"sent no cut for each threshold of column {name!r}")
+        if not np.isfinite(found).all() or (np.diff(found) < 0).any():
+            raise PeerError(channel.peer, f"sent cuts of column {name!r} that do not rise")
+    return cuts
+
+
+def _filled(
+    column: ModelColumn, places: NDArray[np.int64], found: Mapping[str, Mapping[str, NDArray[np.float64]]]
+) -> ModelColumn:
+    if not column.asked or column.cuts is None:
+        return column
+    cuts = column.cuts.copy()
+    cuts[places - 1] = found[column.input.party][column.input.column]
+    return replace(column, cuts=cuts)
+
+
+def _asked(channel: Channel, wanted: Wanted, packed: Mapping[str, Packed]) -> dict[str, Array]:
+    """Return the cuts that the lead wants to know; only those that exist."""
+    answer = {}
+    for name, array in wanted.ranks.items():
+        cuts = packed[name].cuts if name in packed else None
+        places = array.read()
+        if (
+            cuts is None
+            or places.dtype.kind not in "iu"
+            or (len(places) and not 1 <= places.min() <= places.max() <= len(cuts))
+        ):
+            raise PeerError(channel.peer, f"asked for cuts of column {name!r} that do not exist")
+        answer[name] = Array.of(cuts[places - 1])
+    return answer
+
+
+@contextmanager
+def _telling(channels: Sequence[Channel]) -> Iterator[None]:
+    """Tell the other side why this one stops; of a mistake in its own table it hears no more than that."""
+    try:
+        yield
+    except RefusalError as error:
+        _tell(channels, error.told)
+        raise
+    except PeerError as error:
+        _tell(channels, str(error))
+        raise
+    except UsageError:
+        _tell(channels, "cannot take part: there is a mistake in its own table or settings")
+        raise
+    except BaseException:
+        _tell(channels, "stopped")
+        raise
+
+
+def _tell(channels: Sequence[Channel], reason: str) -> None:
+    for channel in channels:
+        channel.refuse(reason)
