@@ -12,7 +12,7 @@ import typer
 from typer.exceptions import TyperException
 
 import veilboost
-from veilboost.cli import audit, bench, certify, demo, init, keys, ledger
+from veilboost.cli import audit, bench, certify, demo, init, keys, ledger, train
 from veilboost.cli import desensitise as desensitising
 from veilboost.errors import EvidenceError, RefusalError, UsageError, VeilboostError
 
@@ -31,6 +31,8 @@ app = typer.Typer(
 app.command("certify")(certify.certify)
 app.command("demo")(demo.demo)
 app.command("desensitise")(desensitising.desensitise)
+app.command("train")(train.train)
+app.command("predict")(train.predict)
 app.add_typer(audit.app, name="audit")
 app.add_typer(bench.app, name="bench")
 app.add_typer(init.app, name="init")

@@ -1,6 +1,6 @@
 """OpBoost as a scikit-learn classifier and regressor: some columns are desensitised before training, others are not."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from hashlib import sha256
@@ -32,6 +32,11 @@ from veilboost.vertical.page import Scores, model_page
 from veilboost.vertical.statement import ModelStatement, state
 
 _PLACE = "(place)"
+Progress = Callable[[str, float], None]
+
+
+def quiet(_step: str, _share: float) -> None:
+    """Show no progress."""
 
 
 class _OpBoost(BaseEstimator):
@@ -111,7 +116,9 @@ class _OpBoost(BaseEstimator):
         tags.input_tags.categorical = True
         return tags
 
-    def _fit(self, X: Any, target: NDArray[np.float64], sample_weight: Any, boosting: BoostingSettings) -> Self:
+    def _fit(
+        self, X: Any, target: NDArray[np.float64], sample_weight: Any, boosting: BoostingSettings, progress: Progress
+    ) -> Self:
         table = table_of(self, X, reset=True)
         if table.num_rows != len(target):
             raise DataError("y", f"must have a value for each of the {table.num_rows} rows of X", len(target))
@@ -133,7 +140,7 @@ class _OpBoost(BaseEstimator):
         )
         self._trained = together(
             self.lead,
-            lambda channels: opboost.lead(channels, lead_table, job, order=table.column_names),
+            lambda channels: opboost.lead(channels, lead_table, job, order=table.column_names, progress=progress),
             {party: partial(opboost.partner, door=door) for party, (door, _) in doors.items()},
         )
         self._job, self._rows = job, table.num_rows
@@ -300,7 +307,7 @@ class OpBoostClassifier(ClassifierMixin, _OpBoost):
     (True, 0.5)
     """
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, progress: Progress = quiet) -> Self:
         """Train on ``X`` and the classes ``y``."""
         _refuse_none(self, y)
         y = column_or_1d(y, warn=True)
@@ -311,7 +318,7 @@ class OpBoostClassifier(ClassifierMixin, _OpBoost):
         if count < 2:
             raise DataError("y", "must have two classes or more", f"{count} class")
         task = {"task": "binary"} if count == 2 else {"task": "multiclass", "classes": count}
-        return self._fit(X, places.astype(np.float64), sample_weight, self._boosting(**task))
+        return self._fit(X, places.astype(np.float64), sample_weight, self._boosting(**task), progress)
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Return the probability of each class, in the order of ``classes_``."""
@@ -334,11 +341,11 @@ class OpBoostRegressor(RegressorMixin, _OpBoost):
     True
     """
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, progress: Progress = quiet) -> Self:
         """Train on ``X`` and the numbers ``y``."""
         _refuse_none(self, y)
         target = check_array(column_or_1d(y, warn=True), ensure_2d=False, dtype=np.float64, input_name="y")
-        return self._fit(X, target, sample_weight, self._boosting(task="regression"))
+        return self._fit(X, target, sample_weight, self._boosting(task="regression"), progress)
 
     def predict(self, X: Any) -> NDArray[np.float64]:
         """Return the predicted number of each row."""

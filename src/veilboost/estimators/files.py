@@ -1,0 +1,219 @@
+"""From files to a model folder, and from a model folder and a file of samples to a file of predictions."""
+
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from veilboost.data import Dialect, open_sink, open_source, read_whole
+from veilboost.data.sink import check_ending
+from veilboost.errors import DataError, SettingError, blaming
+from veilboost.estimators.compare import scores
+from veilboost.estimators.opboost import OpBoostClassifier, OpBoostRegressor, quiet
+from veilboost.files import check_writable, move_together
+from veilboost.report.terminal import say
+from veilboost.report.terminal import table as print_table
+from veilboost.vertical import needed, samples
+from veilboost.vertical.folder import check_place, load
+from veilboost.vertical.joined import Joined, join
+from veilboost.vertical.page import PROTECTED, Scores, protected
+from veilboost.vertical.statement import ModelStatement
+
+Progress = Callable[[str, float], None]
+_FEW = 20
+
+
+class TrainReport(msgspec.Struct, frozen=True, kw_only=True):
+    """What `veilboost train` did."""
+
+    model: str
+    rows: int
+    trees: int
+    measured_on: int
+    measures: list[str]
+    scores: dict[str, list[float]]
+    statement: ModelStatement
+
+
+def train(
+    table: str,
+    model: Path,
+    *,
+    label: str,
+    files: Sequence[Path] = (),
+    key: str | None = None,
+    weight: str | None = None,
+    task: str = "auto",
+    test_share: float = 0.2,
+    dialect: Dialect | None = None,
+    settings: Mapping[str, Any],
+    progress: Progress = quiet,
+) -> TrainReport:
+    """Train on ``table`` and desensitised ``files`` beside it, write the folder ``model``, and say how good it is.
+
+    The share ``test_share`` of the rows, chosen at random, is not trained on but measured with.
+    """
+    check_place(model)
+    if isinstance(test_share, bool) or not 0 <= test_share <= 0.9:
+        raise SettingError("test_share", "must be a number from 0 to 0.9", test_share)
+    lead = read_whole(open_source(table, dialect))
+    with blaming(table):
+        y, w = _label(lead, label), None if weight is None else _weight(lead, weight)
+        kind = _kind(task, lead[label])
+        joined = join(lead, key, files)
+    given = [name for name in (label, weight, key) if name is not None]
+    X = joined.table.drop_columns(given)
+    tested = _tested(len(y), test_share, settings.get("random_state"))
+    made = kind(**settings)
+    made.fit(X.filter(pa.array(~tested)), y[~tested], None if w is None else w[~tested], progress=progress)
+    found = _measured(made, X, y, w, tested, own=lead.drop_columns(given).column_names, joined=joined)
+    said = made.save(model, scores=found, released=joined.statements)
+    return TrainReport(
+        model=str(model),
+        rows=said.rows,
+        trees=made.n_estimators,
+        measured_on=int(tested.sum()),
+        measures=[] if found is None else list(found.measures),
+        scores={} if found is None else {name: list(values) for name, values in found.values.items()},
+        statement=said,
+    )
+
+
+def _measured(
+    made: Any,
+    X: pa.Table,
+    y: NDArray[Any],
+    weight: NDArray[np.float64] | None,
+    tested: NDArray[np.bool_],
+    *,
+    own: Sequence[str],
+    joined: Joined,
+) -> Scores | None:
+    """Return how good the model is on rows it has not seen, and, if it has other columns, how good without them."""
+    if not tested.any():
+        return None
+    test = X.filter(pa.array(tested))
+    models = {"this model": (made, test)}
+    if own and joined.statements:
+        before = X.filter(pa.array(~tested)).select(own)
+        kept = None if weight is None else weight[~tested]
+        alone = type(made)(**made.get_params()).fit(before, y[~tested], kept)
+        models["without the partners' columns"] = (alone, test.select(own))
+    where = f"Measured on {test.num_rows:,} rows, chosen at random, that no model was trained on."
+    return scores(models, y[tested], where)
+
+
+def _tested(rows: int, share: float, seed: int | None) -> NDArray[np.bool_]:
+    tested = np.zeros(rows, dtype=bool)
+    tested[np.random.default_rng(seed).permutation(rows)[: round(rows * share)]] = True
+    return tested
+
+
+def _label(table: pa.Table, label: str) -> NDArray[Any]:
+    if label not in table.column_names:
+        raise DataError(label, "must be in the table: it is the label", f"only {', '.join(table.column_names[:20])}")
+    column = table[label]
+    gaps = pc.is_null(column, nan_is_null=True).to_numpy()
+    if gaps.any():
+        raise DataError(label, "must not be missing: it is the label", f"{gaps.sum()} rows without it")
+    return np.asarray(column.to_pylist() if pa.types.is_string(column.type) else column.to_numpy())
+
+
+def _weight(table: pa.Table, name: str) -> NDArray[np.float64]:
+    if name not in table.column_names:
+        raise DataError(name, "must be in the table: it is the weight", f"only {', '.join(table.column_names[:20])}")
+    try:
+        found: NDArray[np.float64] = table[name].cast(pa.float64()).to_numpy()
+    except pa.ArrowInvalid:
+        raise DataError(name, "must hold numbers: it is the weight", f"a column of type {table[name].type}") from None
+    return found
+
+
+def _kind(task: str, label: pa.ChunkedArray) -> type[OpBoostClassifier] | type[OpBoostRegressor]:
+    """Return what to train for a ``label``: text, truth values and two values alone mean classes."""
+    if task not in ("auto", "classification", "regression"):
+        raise SettingError("task", "must be one of auto, classification, regression", task)
+    if task == "auto":
+        distinct = len(pc.unique(label))
+        number = pa.types.is_floating(label.type) or pa.types.is_integer(label.type)
+        if number and 2 < distinct <= _FEW and pa.types.is_integer(label.type):
+            raise SettingError("task", f"must be given: the label has {distinct} whole numbers", "auto")
+        task = "regression" if number and distinct > 2 else "classification"
+    return OpBoostClassifier if task == "classification" else OpBoostRegressor
+
+
+def predict(
+    model: Path,
+    data: str,
+    out: Path,
+    *,
+    keep: Sequence[str] = (),
+    dialect: Dialect | None = None,
+    progress: Progress = quiet,
+) -> int:
+    """Write the predictions for the samples in ``data``, raw or desensitised, to ``out``; return how many there are.
+
+    The columns ``keep`` go before them, as they are. Predictions are in the order of the samples.
+    """
+    ending = check_ending(out)
+    check_writable(out)
+    saved, source = load(model), open_source(data, dialect)
+    with blaming(source.name):
+        source.check(keep)
+        names = list(dict.fromkeys([*keep, *needed(saved.statement.features, source.schema.names)]))
+    with tempfile.TemporaryDirectory(dir=out.absolute().parent, prefix=f".{out.name}.") as folder:
+        made, rows = Path(folder) / f"out{ending}", 0
+        with open_sink(made, ending, _schema(saved.statement, source.schema, keep)) as sink:
+            for batch, share in source.batches(names):
+                with blaming(source.name):
+                    table = pa.Table.from_batches([batch])
+                    values = saved.model.predict(samples(saved.statement.features, table))
+                sink.write(_predictions(saved.statement, values, table.select(list(keep))))
+                rows += batch.num_rows
+                progress("predicting", 0.0 if share is None else share)
+        move_together([(made, out)])
+    return rows
+
+
+def _schema(statement: ModelStatement, source: pa.Schema, keep: Sequence[str]) -> pa.Schema:
+    empty = pa.schema([(name, source.field(name).type) for name in keep]).empty_table()
+    classes = statement.classes
+    none = np.empty((0, len(classes))) if classes is not None and len(classes) > 2 else np.empty(0)
+    return _predictions(statement, none, empty).schema
+
+
+def _predictions(statement: ModelStatement, values: NDArray[Any], kept: pa.Table) -> pa.Table:
+    """Return predictions as columns: the value, or the most probable class and the probability of each."""
+    found = {name: kept[name] for name in kept.column_names}
+    if statement.classes is None:
+        return pa.table(found | {"prediction": pa.array(values, pa.float64())})
+    chances = values if values.ndim == 2 else np.column_stack([1 - values, values])
+    classes = pa.array(statement.classes)
+    found["prediction"] = classes.take(pa.array(chances.argmax(axis=1)))
+    for place, name in enumerate(statement.classes):
+        found[f"probability of {name}"] = pa.array(chances[:, place], pa.float64())
+    return pa.table(found)
+
+
+def show(found: TrainReport) -> None:
+    """Print what was trained."""
+    said = found.statement
+    say(f"{found.trees} trees on {found.rows:,} rows and {len(said.features)} features.")
+    rows = list(protected(said))
+    if rows:
+        say("")
+        print_table(PROTECTED, rows)
+        say("", f"One column changed. {said.one_column}", f"The whole row changed. {said.whole_row}")
+    if found.scores:
+        say("", f"On {found.measured_on:,} rows that were not trained on:")
+        print_table(
+            ("model", *found.measures),
+            [(name, *(f"{value:.4f}" for value in values)) for name, values in found.scores.items()],
+        )
+    say("", f"Model, statement and report: {found.model}")
