@@ -105,19 +105,24 @@ def test_mechanisms_for_one_value_can_be_attacked(
     assert (found["refuted"], found["agreement_p_value"]) == (False, None)
 
 
-def test_the_demo_writes_a_report_and_a_table(
+@pytest.mark.slow
+def test_the_demo_trains_and_writes_a_report_and_a_model(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run(["demo", "--out", str(tmp_path / "out")], monkeypatch) == 0
     assert "TightMap" in capsys.readouterr().out
     page = (tmp_path / "out" / "report.html").read_text()
-    assert page.count("<svg") == 4  # two pictures, each for a desk and for a phone
+    assert page.count("<svg") == 6  # three pictures, each for a desk and for a phone
     assert "http-equiv" not in page
     assert "<script" not in page
     assert "src=" not in page
-    rows = (tmp_path / "out" / "desensitised.csv").read_text().splitlines()
-    assert len(rows) == 443
-    assert {path.name for path in (tmp_path / "out").iterdir()} == {"report.html", "desensitised.csv"}
+    assert {path.name for path in (tmp_path / "out").iterdir()} == {"report.html", "model"}
+    assert {path.name for path in (tmp_path / "out" / "model").iterdir()} == {
+        "SHA256SUMS",
+        "model.json",
+        "report.html",
+        "statement.json",
+    }
 
 
 def command(*arguments: str) -> "subprocess.CompletedProcess[str]":

@@ -43,3 +43,20 @@ def release(
         terminal.json(found)
     else:
         show(found)
+
+
+@app.command("training")
+def training(
+    repeats: Annotated[int, typer.Option(help="Rounds; every figure is the median over them.")] = 5,
+    json: Json = False,
+) -> None:
+    """Compare OpBoost, from raw columns to a stock model, with plain XGBoost on the same codes."""
+    from veilboost.benchmarks.training import measure, show
+    from veilboost.report import terminal
+
+    with terminal.progress("measuring", quiet=json) as progress:
+        found = measure(repeats=repeats, progress=progress)
+    if json:
+        terminal.json(found)
+    else:
+        show(found)

@@ -1,4 +1,4 @@
-"""`veilboost demo`: the main job on an embedded table."""
+"""`veilboost demo`: the main job on a real table and on a generated one."""
 
 from pathlib import Path
 from typing import Annotated
@@ -9,15 +9,15 @@ from veilboost.cli.mechanism_options import Json
 
 
 def demo(
-    out: Annotated[Path, typer.Option(help="Folder for the report and the desensitised table.")] = Path("demo-output"),
-    epsilon: Annotated[float, typer.Option("--epsilon", "-e", help="Nominal budget between neighbouring codes.")] = 0.5,
+    out: Annotated[Path, typer.Option(help="Folder for the report and a model.")] = Path("demo-output"),
     json: Json = False,
 ) -> None:
-    """Desensitise an embedded table with every mechanism, and show nominal and exact privacy side by side."""
+    """Train on desensitised columns with every mechanism at several ε, and show accuracy next to exact privacy."""
     from veilboost.report import terminal
     from veilboost.studies.demo import run, show
 
-    found = run(out, epsilon=epsilon)
+    with terminal.progress("training", quiet=json) as progress:
+        found = run(out, progress=progress)
     if json:
         terminal.json(found)
     else:

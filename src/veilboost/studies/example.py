@@ -1,0 +1,72 @@
+"""A generated bank and a shop that know the same people, as a table to try things on."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from veilboost.domain import Domain
+
+TOWNS = ("Bergen", "Lagos", "Lima", "Oslo", "Rome")
+SHOP = {
+    "spend": Domain.numbers(0, 2000, size=20, column="spend"),
+    "visits": Domain.integers(0, 19, column="visits"),
+    "discounts": Domain.numbers(0, 1, size=20, column="discounts"),
+    "returns": Domain.integers(0, 19, column="returns"),
+    "town": Domain.unordered(TOWNS, column="town"),
+}
+"""Bounds that the shop could write down without looking: euros a month, visits, share of the price, goods, towns."""
+
+
+@dataclass(frozen=True)
+class Example:
+    """The same people at both: ``bank`` with the label ``default``, and ``shop``."""
+
+    bank: pa.Table
+    shop: pa.Table
+
+    @property
+    def joined(self) -> pa.Table:
+        """All columns but the label, of the same people."""
+        table = self.bank.drop_columns(["default"])
+        for name in SHOP:
+            table = table.append_column(name, self.shop[name])
+        return table.drop_columns(["id"])
+
+    @property
+    def label(self) -> NDArray[Any]:
+        """Whether each person failed to pay."""
+        found: NDArray[Any] = self.bank["default"].to_numpy()
+        return found
+
+
+def bank_and_shop(rows: int, seed: int = 1) -> Example:
+    """Return ``rows`` people; what the shop knows says about as much on the label as what the bank knows."""
+    chance = np.random.default_rng(seed)
+    wealth, care = chance.normal(0, 1, (2, rows))
+    income = np.exp(7.8 + 0.4 * wealth + 0.2 * chance.normal(0, 1, rows)).round(2)
+    spend = np.exp(5.5 + 0.5 * wealth + 0.5 * chance.normal(0, 1, rows)).round(2)
+    discounts = 1 / (1 + np.exp(0.5 + wealth - 0.5 * chance.normal(0, 1, rows)))
+    returns = chance.poisson(2.5 * np.exp(-0.5 * care))
+    used = 1 / (1 + np.exp(0.6 * care + 0.4 * wealth + chance.normal(0, 1, rows)))
+    town = chance.integers(0, len(TOWNS), rows)
+    odds = -1.2 - 0.8 * wealth - 1.0 * care + 0.3 * (town == TOWNS.index("Rome")) + 0.3 * chance.normal(0, 1, rows)
+    ids = np.arange(1, rows + 1)
+    bank = {
+        "id": ids,
+        "income": income,
+        "age": chance.integers(18, 90, rows),
+        "used": used.round(3),
+        "default": (chance.random(rows) < 1 / (1 + np.exp(-odds))).astype(np.int64),
+    }
+    shop = {
+        "id": ids,
+        "spend": spend,
+        "visits": chance.poisson(4 * np.exp(0.2 * wealth)),
+        "discounts": discounts.round(3),
+        "returns": returns,
+        "town": [TOWNS[place] for place in town.tolist()],
+    }
+    return Example(pa.table(bank), pa.table(shop))
