@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from veilboost.errors import SettingError
-from veilboost.report.marks import ASIDE, COLOURS
+from veilboost.report.marks import COLOURS, Look
 from veilboost.report.pictures import Axis, Band, Bars, Chart, Line, Mark, Points, ranking
 
 NAME = "{http://www.w3.org/2000/svg}"
@@ -139,7 +139,7 @@ def test_marks_of_one_name_share_a_look_and_a_line_of_the_legend() -> None:
 def test_a_palette_keeps_colours_from_chart_to_chart() -> None:
     marks = [Line(name="b", x=X, y=Y), Line(name="other", x=X, y=Y)]
     strokes = {each.attrib["stroke"] for each in all_of("polyline", drawn(*marks, palette=["a", "b"]))}
-    assert strokes == {COLOURS[1], ASIDE.colour}
+    assert strokes == {COLOURS[1], Look.aside(0).colour}
 
 
 def test_more_names_than_colours_can_be_told_apart() -> None:
@@ -265,5 +265,11 @@ def test_colours_can_be_told_apart_by_eyes_that_lack_a_cone(cones: Any) -> None:
 
 
 def test_colours_stand_out_from_white() -> None:
-    for colour in (*COLOURS, ASIDE.colour):
+    for colour in (*COLOURS, Look.aside(0).colour):
         assert 1.05 / (light(colour) @ [0.2126, 0.7152, 0.0722] + 0.05) > 2.99
+
+
+def test_lines_for_comparison_are_told_apart_by_their_dashes() -> None:
+    lines = [Line(name=name, x=[0, 1], y=[place, place], dashed=True) for place, name in enumerate("abc")]
+    drawn = Chart(marks=lines, palette=["another"]).svg()
+    assert len(set(re.findall(r'stroke-dasharray="([^"]+)"', drawn))) == 3

@@ -100,12 +100,14 @@ class Look(NamedTuple):
         """Return the look of the name at ``place``; from the seventh on colours return, dotted."""
         return cls(COLOURS[place % len(COLOURS)], "1.5 4" if place >= len(COLOURS) else None, _SHAPES[place % 6])
 
+    @classmethod
+    def aside(cls, place: int) -> "Look":
+        """Return the look of what is there for comparison only, the ``place``-th of its kind."""
+        return cls("#1d2530", (None, "2 3", "14 4 2 4")[place % 3])
+
 
 COLOURS = ("#257ff0", "#e27900", "#0d724f", "#b643a7", "#3c248c", "#760800")
 """Told apart also by eyes that lack one kind of cone, and by their lightness; each stands out from white by 3:1."""
-
-ASIDE = Look("#1d2530")
-"""What is there for comparison only."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -167,14 +169,13 @@ class Line(Mark):
         return self._stroke([(frame.x(x), frame.y(y)) for x, y in corners], look)
 
     def _stroke(self, corners: Sequence[tuple[float, float]], look: Look) -> str:
-        dash, width = ("6 6", 2.2) if self.dashed else (look.dash, 2.2)
         return tag(
             "polyline",
             points=path_of(corners),
             fill="none",
             stroke=look.colour,
-            stroke_width=width,
-            stroke_dasharray=dash,
+            stroke_width=2.2,
+            stroke_dasharray=look.dash or ("6 6" if self.dashed else None),
             stroke_linejoin="round",
         )
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from veilboost.report.axes import Axis, Scale, scale
-from veilboost.report.marks import ASIDE, Band, Bars, Frame, Line, Look, Mark, Points, tag, text_of
+from veilboost.report.marks import Band, Bars, Frame, Line, Look, Mark, Points, tag, text_of
 
 __all__ = ["Axis", "Band", "Bars", "Chart", "Line", "Mark", "Points", "ranking"]
 
@@ -73,8 +73,11 @@ class Chart:
         return rows
 
     def _look(self, name: str) -> Look:
-        palette = self.palette or list(dict.fromkeys(mark.name for mark in self.marks))
-        return Look.of(list(palette).index(name)) if name in palette else ASIDE
+        names = list(dict.fromkeys(mark.name for mark in self.marks))
+        palette = list(self.palette) or names
+        if name in palette:
+            return Look.of(palette.index(name))
+        return Look.aside([each for each in names if each not in palette].index(name))
 
     def _frame(self, width: int, top: float) -> Frame:
         """Return where the values lie: beside the longest text on the left, under ``top``."""

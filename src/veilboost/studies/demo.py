@@ -204,7 +204,7 @@ def _save(case: _Case, folder: Path) -> Any:
     return made.save(folder, scores=made.compare(X, case.y[train], X_test, case.y[test]))
 
 
-_HEADERS = ("mechanism", "nominal ε", "neighbours", "border", "whole range")
+_LOSSES = ("neighbours lose", "border loses", "far ends lose")
 _LEGEND = (
     "Nominal is what was asked for, for each column. The rest is computed from the integers that were sampled, and "
     "rounded up: the loss of the worst neighbouring codes, of the worst neighbours on either side of a partition's "
@@ -220,15 +220,19 @@ _READING = (
 
 def _rows(found: DemoTable) -> Iterator[tuple[str, ...]]:
     for line in found.lines:
-        losses = map(number, (line.nominal, line.neighbours, line.borders, line.whole_range))
-        yield line.mechanism, *losses, f"{line.score:.3f}"
+        losses = map(number, (line.neighbours, line.borders, line.whole_range))
+        yield line.mechanism, "–" if line.nominal is None else f"{line.nominal:g}", f"{line.score:.3f}", *losses
+
+
+def _headers(found: DemoTable) -> tuple[str, ...]:
+    return "mechanism", "nominal ε", found.measure, *_LOSSES
 
 
 def show(found: DemoReport) -> None:
     """Print what was done."""
     for each in found.tables:
         say(f"{each.name}. {each.about}", "")
-        table((*_HEADERS, each.measure), _rows(each))
+        table(_headers(each), _rows(each))
         say("")
     say(_LEGEND, "", _READING, "")
     say(f"The shop's columns by TightMap at ε = {EPSILONS[1]:g}. One column changed. {found.one_column}")
@@ -246,7 +250,7 @@ def _page(found: DemoReport) -> str:
             page.heading(each.name),
             page.paragraph(each.about),
             page.figure(_scores(each), f"{each.measure} by nominal ε of each column; dashed lines need no noise."),
-            page.table((*_HEADERS, each.measure), _rows(each)),
+            page.table(_headers(each), _rows(each)),
         ]
     blocks += [page.heading("What leaves for one person"), *_leaving()]
     return page.page("What a model keeps of noisy columns, and what they really cost", blocks, _FOOTER)

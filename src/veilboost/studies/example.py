@@ -43,16 +43,16 @@ class Example:
 
 
 def bank_and_shop(rows: int, seed: int = 1) -> Example:
-    """Return ``rows`` people; what the shop knows says about as much on the label as what the bank knows."""
+    """Return ``rows`` people; what the shop knows tells the bank much that it does not know itself."""
     chance = np.random.default_rng(seed)
     wealth, care = chance.normal(0, 1, (2, rows))
     income = np.exp(7.8 + 0.4 * wealth + 0.2 * chance.normal(0, 1, rows)).round(2)
     spend = np.exp(5.5 + 0.5 * wealth + 0.5 * chance.normal(0, 1, rows)).round(2)
     discounts = 1 / (1 + np.exp(0.5 + wealth - 0.5 * chance.normal(0, 1, rows)))
-    returns = chance.poisson(2.5 * np.exp(-0.5 * care))
+    returns = chance.poisson(2.5 * np.exp(-0.9 * care))
     used = 1 / (1 + np.exp(0.6 * care + 0.4 * wealth + chance.normal(0, 1, rows)))
     town = chance.integers(0, len(TOWNS), rows)
-    odds = -1.2 - 0.8 * wealth - 1.0 * care + 0.3 * (town == TOWNS.index("Rome")) + 0.3 * chance.normal(0, 1, rows)
+    odds = -1.0 - wealth - 1.6 * care + 0.8 * (town == TOWNS.index("Rome"))
     ids = np.arange(1, rows + 1)
     bank = {
         "id": ids,
