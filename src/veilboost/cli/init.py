@@ -30,3 +30,15 @@ def policy(
     text = draft(open_source(table))
     write_whole(out, text)
     terminal.say(f"{out}: a draft; fill in what stands in <angle brackets>")
+
+
+@app.command("example")
+def example(
+    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="Where to write.")] = Path("example"),
+) -> None:
+    """Write two tables to try things on, a bank's and a shop's, and the policy of the shop."""
+    from veilboost.report import terminal
+    from veilboost.studies.example import write_example
+
+    for file in write_example(folder):
+        terminal.say(str(file))

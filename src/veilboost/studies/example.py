@@ -1,13 +1,18 @@
 """A generated bank and a shop that know the same people, as a table to try things on."""
 
+import io
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
+from pyarrow import csv
 
 from veilboost.domain import Domain
+from veilboost.errors import FileError
+from veilboost.files import check_writable, write_whole
 
 TOWNS = ("Bergen", "Lagos", "Lima", "Oslo", "Rome")
 SHOP = {
@@ -18,6 +23,48 @@ SHOP = {
     "town": Domain.unordered(TOWNS, column="town"),
 }
 """Bounds that the shop could write down without looking: euros a month, visits, share of the price, goods, towns."""
+
+_POLICY = """\
+# What the shop lets out of shop.csv: bounds, sizes and categories are what anyone could know without having seen it.
+format = 1
+party = "shop"
+noise_key = "noise.key"           # veilboost keys noise new --file noise.key
+ledger = "ledger.db"              # veilboost ledger new ledger.db
+
+[rows]
+key = "id"
+type = "integer"
+carry = ["id"]                    # the bank joins by it
+
+[[grants]]
+who = "bank"
+purposes = ["default risk"]
+
+[columns.spend]
+domain = { kind = "numbers", lower = 0, upper = 2000, size = 20 }
+mechanism = { name = "tight", epsilon = 0.4 }
+cap = 0.8
+
+[columns.visits]
+domain = { kind = "integers", lower = 0, upper = 19 }
+mechanism = { name = "tight", epsilon = 0.4 }
+cap = 0.8
+
+[columns.discounts]
+domain = { kind = "numbers", lower = 0, upper = 1, size = 20 }
+mechanism = { name = "tight", epsilon = 0.4 }
+cap = 0.8
+
+[columns.returns]
+domain = { kind = "integers", lower = 0, upper = 19 }
+mechanism = { name = "tight", epsilon = 0.4 }
+cap = 0.8
+
+[columns.town]
+domain = { kind = "unordered", categories = ["Bergen", "Lagos", "Lima", "Oslo", "Rome"] }
+mechanism = { name = "grr", epsilon = 2.0 }
+cap = 4.0
+"""
 
 
 @dataclass(frozen=True)
@@ -70,3 +117,23 @@ def bank_and_shop(rows: int, seed: int = 1) -> Example:
         "town": [TOWNS[place] for place in town.tolist()],
     }
     return Example(pa.table(bank), pa.table(shop))
+
+
+def write_example(folder: Path, rows: int = 20_000) -> list[Path]:
+    """Write the bank's table, the shop's table and the shop's policy into ``folder``, and return the files."""
+    example = bank_and_shop(rows)
+    texts = {"bank.csv": _csv(example.bank), "shop.csv": _csv(example.shop), "shop.toml": _POLICY}
+    files = [folder / name for name in texts]
+    for file in files:
+        if file.exists():
+            raise FileError(file, "is there already")
+    check_writable(*files)
+    for file, text in zip(files, texts.values(), strict=True):
+        write_whole(file, text)
+    return files
+
+
+def _csv(table: pa.Table) -> str:
+    text = io.BytesIO()
+    csv.write_csv(table, text)
+    return text.getvalue().decode()
