@@ -13,14 +13,13 @@ What the paper calls its training process, in running order; the lead's side, th
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from veilboost.errors import DataError, PeerError, RefusalError, SettingError, UsageError
+from veilboost.errors import DataError, PeerError, SettingError
 from veilboost.release import Door, Statement
 from veilboost.trees import BoostingSettings, RankModel, Rows, StockModel, restore, train
 from veilboost.vertical.columns import (
@@ -37,7 +36,7 @@ from veilboost.vertical.columns import (
     pack,
 )
 from veilboost.vertical.ranks import Between
-from veilboost.wire import Array, Channel, Message, Traffic
+from veilboost.wire import Array, Channel, Message, Traffic, telling
 
 Thresholds = Literal["up-front", "on-request"]
 Progress = Callable[[str, float], None]
@@ -46,7 +45,6 @@ Progress = Callable[[str, float], None]
 class Ask(Message, frozen=True, kw_only=True):
     """The lead asks for columns (none named: for all that may leave)."""
 
-    lead: str
     job: str
     purpose: str
     columns: list[str] | None
@@ -134,7 +132,9 @@ def lead(
     progress: Progress = lambda _step, _share: None,
 ) -> Trained:
     """Train over ``channels``, one to each partner; features stand in the ``order`` of columns, or the lead's first."""
-    with _telling(channels):
+    if len({job.lead, *(channel.peer for channel in channels)}) <= len(channels):
+        raise SettingError("channels", "must lead to partners of different names", [each.peer for each in channels])
+    with telling(channels):
         own_columns = [each for column in table.columns for each in _own(column, job, len(table.target))]
         for channel in channels:
             channel.send(_ask(channel, table, job))
@@ -148,7 +148,7 @@ def lead(
         if not columns:
             raise SettingError("columns", "must be at least one, of the lead or of a partner", [])
         ranks = _train(columns, table, job, progress)
-        columns = _ask_for_cuts(channels, columns, ranks)
+        columns = _ask_for_cuts(channels, columns, ranks, job)
         model = restore(ranks, [each.cuts for each in columns])
         for channel in channels:
             channel.send(Done())
@@ -163,9 +163,11 @@ def lead(
 
 def partner(channel: Channel, door: Door) -> Statement:
     """Answer one lead with what ``door`` lets out, and return what was promised."""
-    ask = channel.receive(Ask)
-    with _telling([channel]):
-        released = door.release(who=ask.lead, purpose=ask.purpose, job=ask.job, columns=ask.columns, rows=ask.rows)
+    with telling([channel]):
+        ask = channel.receive(Ask)
+        if len(set(ask.columns or ())) < len(ask.columns or ()):
+            raise PeerError(channel.peer, "asked for a column twice")
+        released = door.release(who=channel.peer, purpose=ask.purpose, job=ask.job, columns=ask.columns, rows=ask.rows)
         up_front = ask.thresholds == "up-front"
         packed = {
             column.name: pack(column, released.codes[column.name], ask.between, with_cuts=up_front)
@@ -181,7 +183,6 @@ def partner(channel: Channel, door: Door) -> Statement:
 def _ask(channel: Channel, table: LeadTable, job: Job) -> Ask:
     wanted = None if job.columns is None else job.columns.get(channel.peer)
     return Ask(
-        lead=job.lead,
         job=job.name,
         purpose=job.purpose,
         columns=None if wanted is None else list(wanted),
@@ -237,26 +238,31 @@ def _train(columns: Sequence[ModelColumn], table: LeadTable, job: Job, progress:
     )
 
 
-def _ask_for_cuts(channels: Sequence[Channel], columns: list[ModelColumn], ranks: RankModel) -> list[ModelColumn]:
+def _ask_for_cuts(
+    channels: Sequence[Channel], columns: list[ModelColumn], ranks: RankModel, job: Job
+) -> list[ModelColumn]:
     """Ask each partner for the raw values behind its thresholds, and for nothing else, unless they are here already."""
+    if job.thresholds == "up-front":
+        return columns
     needed = ranks.needed()
     wanted: dict[str, dict[str, NDArray[np.int64]]] = {channel.peer: {} for channel in channels}
     for each, places in zip(columns, needed, strict=True):
         if each.asked:
             wanted[each.input.party][each.input.column] = places
-    asked = [channel for channel in channels if wanted[channel.peer]]
-    for channel in asked:
+    for channel in channels:
         channel.send(Wanted(ranks={name: Array.of(places) for name, places in wanted[channel.peer].items()}))
-    found = {channel.peer: _receive_cuts(channel, wanted[channel.peer]) for channel in asked}
+    found = {channel.peer: _receive_cuts(channel, wanted[channel.peer]) for channel in channels}
     return [_filled(each, places, found) for each, places in zip(columns, needed, strict=True)]
 
 
 def _receive_cuts(channel: Channel, wanted: Mapping[str, NDArray[np.int64]]) -> dict[str, NDArray[np.float64]]:
     answer = channel.receive(Cuts)
     cuts = {name: array.read() for name, array in answer.cuts.items()}
+    if set(cuts) != set(wanted):
+        raise PeerError(channel.peer, f"sent cuts of the columns {sorted(cuts)} where {sorted(wanted)} were asked for")
     for name, places in wanted.items():
-        found = cuts.get(name)
-        if found is None or found.dtype != np.float64 or len(found) != len(places):
+        found = cuts[name]
+        if found.dtype != np.float64 or len(found) != len(places):
             raise PeerError(channel.peer, f"sent no cut for each threshold of column {name!r}")
         if not np.isfinite(found).all() or (np.diff(found) < 0).any():
             raise PeerError(channel.peer, f"sent cuts of column {name!r} that do not rise")
@@ -287,27 +293,3 @@ def _asked(channel: Channel, wanted: Wanted, packed: Mapping[str, Packed]) -> di
             raise PeerError(channel.peer, f"asked for cuts of column {name!r} that do not exist")
         answer[name] = Array.of(cuts[places - 1])
     return answer
-
-
-@contextmanager
-def _telling(channels: Sequence[Channel]) -> Iterator[None]:
-    """Tell the other side why this one stops; of a mistake in its own table it hears no more than that."""
-    try:
-        yield
-    except RefusalError as error:
-        _tell(channels, error.told)
-        raise
-    except PeerError as error:
-        _tell(channels, str(error))
-        raise
-    except UsageError:
-        _tell(channels, "cannot take part: there is a mistake in its own table or settings")
-        raise
-    except BaseException:
-        _tell(channels, "stopped")
-        raise
-
-
-def _tell(channels: Sequence[Channel], reason: str) -> None:
-    for channel in channels:
-        channel.refuse(reason)

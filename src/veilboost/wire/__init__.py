@@ -2,6 +2,7 @@
 
 from veilboost.wire.channel import Channel, MemoryChannel, Traffic, memory_pair
 from veilboost.wire.codec import Array, Message, Refusal, decode, encode, kind_of
+from veilboost.wire.telling import telling
 
 __all__ = [
     "Array",
@@ -14,4 +15,5 @@ __all__ = [
     "encode",
     "kind_of",
     "memory_pair",
+    "telling",
 ]

@@ -12,6 +12,7 @@ from veilboost.wire.codec import Message, Refusal, decode, encode, kind_of
 M = TypeVar("M", bound=Message)
 
 TIMEOUT = 3600.0
+_LONGEST = 300
 
 
 @dataclass
@@ -28,6 +29,7 @@ class Channel(ABC):
     def __init__(self, peer: str) -> None:
         self.peer = peer
         self.traffic = Traffic()
+        self._over = False
 
     @abstractmethod
     def _push(self, kind: str, body: bytes) -> None:
@@ -49,24 +51,26 @@ class Channel(ABC):
             arrived, body = self._pull(timeout)
         except TimeoutError:
             raise PeerError(self.peer, f"sent no {kind_of(kind)} within {timeout:g} seconds") from None
+        if arrived not in (kind_of(kind), kind_of(Refusal)):
+            raise PeerError(self.peer, f"sent {_plain(arrived)} where {kind_of(kind)} was expected")
         self.traffic.received[arrived] += len(body)
-        if arrived == kind_of(Refusal):
-            raise RefusalError(f"{self.peer}: {self._read(body, Refusal).reason}")
-        if arrived != kind_of(kind):
-            problem = f"sent {arrived} where {kind_of(kind)} was expected"
-            self.refuse(problem)
-            raise PeerError(self.peer, problem)
-        return self._read(body, kind)
+        if arrived == kind_of(kind):
+            return self._read(body, kind)
+        self._over = True
+        reason = _plain(self._read(body, Refusal).reason)
+        raise RefusalError(f"{self.peer}: {reason}", "another party stopped")
 
     def refuse(self, reason: str) -> None:
-        """Tell the other side why this one does not go on."""
-        self.send(Refusal(reason=reason))
+        """Tell the other side why this one does not go on: once, and not a side that has stopped itself."""
+        if not self._over:
+            self._over = True
+            self.send(Refusal(reason=reason))
 
     def _read(self, body: bytes, kind: type[M]) -> M:
         try:
             return decode(body, kind)
         except ValueError as error:
-            raise PeerError(self.peer, f"sent a {kind_of(kind)} that is none: {error}") from None
+            raise PeerError(self.peer, f"sent a {kind_of(kind)} that is none: {_plain(str(error))}") from None
 
 
 class MemoryChannel(Channel):
@@ -93,3 +97,9 @@ def memory_pair(first: str, second: str) -> tuple[MemoryChannel, MemoryChannel]:
     there: queue.Queue[tuple[str, bytes]] = queue.Queue()
     back: queue.Queue[tuple[str, bytes]] = queue.Queue()
     return MemoryChannel(second, there, back), MemoryChannel(first, back, there)
+
+
+def _plain(text: str) -> str:
+    """Return what another party wrote as one short line, which does nothing to the terminal that shows it."""
+    line = " ".join("".join(each if each.isprintable() else " " for each in text).split())
+    return line if len(line) <= _LONGEST else f"{line[:_LONGEST]}…"
