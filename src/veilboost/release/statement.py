@@ -4,7 +4,7 @@ Its reader is the receiver. It says what was promised and what the integers give
 computed from rows: no counts of clipped values, and not what single rows have spent.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib.metadata import version
 from typing import Any, Literal
 
@@ -87,7 +87,7 @@ def state(
     receipt: Receipt | None,
 ) -> Statement:
     """Return the statement of a release whose bytes have the SHA-256 ``digest``."""
-    both = composed(columns)
+    both = composed({column.name: column.mechanism for column in columns})
     return Statement(
         format=FORMAT,
         veilboost=version("veilboost"),
@@ -106,9 +106,9 @@ def state(
     )
 
 
-def composed(columns: Sequence[Column]) -> Composition:
+def composed(columns: Mapping[str, Mechanism]) -> Composition:
     """Return what one release of ``columns`` promises: where definitions differ, read as losses between neighbours."""
-    definitions = {column.name: column.mechanism.definition for column in columns}
+    definitions = {name: mechanism.definition for name, mechanism in columns.items()}
     alike = len({type(each) for each in definitions.values()}) == 1
     thetas = {getattr(each, "theta", None) for each in definitions.values()}
     if not alike or len(thetas) > 1:
@@ -135,22 +135,29 @@ def exact(mechanism: Mechanism, size: int) -> tuple[list[float] | None, float]:
 
 
 def _column(column: Column) -> ColumnStatement:
-    gaps, worst = exact(column.mechanism, column.domain.size)
     return ColumnStatement(
         column=column.name,
         source=column.source,
         domain=column.domain.describe(),
         domain_digest=column.domain.digest().hex(),
-        mechanism=repr(column.mechanism),
         settings=settings_of(column.mechanism),
-        table_digest=column.mechanism.digest.hex(),
-        guarantee=str(column.mechanism.guarantee),
-        nominal_epsilon=nominal(column.mechanism),
-        promised_neighbours=neighbour_loss(column.mechanism.definition),
-        exact_gaps=gaps,
-        exact_whole_range=worst,
         cap=loss_of(column.cap),
+        **of_mechanism(column.mechanism, column.domain.size),
     )
+
+
+def of_mechanism(mechanism: Mechanism, size: int) -> dict[str, Any]:
+    """Return all that a statement about a column says and that follows from its mechanism alone."""
+    gaps, worst = exact(mechanism, size)
+    return {
+        "mechanism": repr(mechanism),
+        "table_digest": mechanism.digest.hex(),
+        "guarantee": str(mechanism.guarantee),
+        "nominal_epsilon": nominal(mechanism),
+        "promised_neighbours": neighbour_loss(mechanism.definition),
+        "exact_gaps": gaps,
+        "exact_whole_range": worst,
+    }
 
 
 def text(statement: Statement) -> str:

@@ -69,7 +69,7 @@ def show(found: Outcome) -> None:
     verb = "left" if found.written else "would leave"
     say(f"{found.rows:,} rows {verb} for {request.who}, purpose: {request.purpose}, job: {request.job}.", "")
     table(_HEADERS, [_row(_column(found, i)) for i in range(len(request.columns))])
-    both = composed(request.columns)
+    both = composed({column.name: column.mechanism for column in request.columns})
     say("", _LEGEND, "", f"One column changed. {both.one_column}", f"The whole row changed. {both.whole_row}")
     spent, cap = shown(loss_of(found.bill.row_spent)), shown(loss_of(found.bill.row_cap))
     say("", f"Over all columns and all releases the row that has spent most has spent {spent} of {cap}.")

@@ -14,36 +14,12 @@ from veilboost.mechanisms import UnaryEncoding, ValueMechanism
 from veilboost.release import Column
 from veilboost.trees import Feature, as_compared
 from veilboost.vertical.ranks import Between, Ranked, cuts, numbers, rank, rank_estimates, spoken
+from veilboost.vertical.sent import Category, Sent, Unit
 from veilboost.wire import Array
 
-Category = str | int | bool
 Nominal = Literal["one-hot", "native"]
-Unit = Literal["number", "days", "microseconds", "place"]
 _MOST_INDICATORS = 1024
 _UNITS: dict[str, Unit] = {"dates": "days", "timestamps": "microseconds"}
-
-
-class Sent(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """One column as it travels: ranks, places in a list of categories (both with 0 for missing), or a bit for each.
-
-    ``count`` is the number of ranks, or of unordered categories. ``cuts`` are in raw units, one fewer than ranks,
-    unless they are to be asked for; those of ordered text are places in ``categories``, from 0. A category that stands
-    for missing values, as bits may have one, is None. ``impute`` is what a missing value is read as, if it is.
-    """
-
-    name: str
-    form: Literal["ranks", "categories", "bits"]
-    count: int
-    values: Array
-    unit: Unit = "number"
-    cuts: Array | None = None
-    categories: list[Category | None] | None = None
-    impute: float | None = None
-
-    def read(self, rows: int) -> NDArray[Any]:
-        """Return the values; bits as one row for each of ``rows``."""
-        values = self.values.read()
-        return np.unpackbits(values, count=rows * self.count).reshape(rows, -1) if self.form == "bits" else values
 
 
 @dataclass(frozen=True)
@@ -103,42 +79,6 @@ def _listed(column: Column, count: int) -> list[Category | None]:
         raise SettingError(f"columns.{column.name}: domain", rule, domain.describe())
     values: list[Category | None] = domain.decode(np.arange(1, domain.value_codes + 1)).tolist()
     return values + [None] * (count - len(values))
-
-
-def misfit(sent: Sent, rows: int, *, with_cuts: bool) -> str | None:
-    """Return how a column breaks what was agreed, if it does."""
-    values = sent.values.read()
-    expected = -(-rows * sent.count // 8) if sent.form == "bits" else rows
-    if sent.count < 0 or values.dtype.kind != "u" or (sent.form == "bits" and values.dtype != np.uint8):
-        return "is not in unsigned whole numbers"
-    if len(values) != expected:
-        return f"has {len(values)} values where {expected} were agreed"
-    if sent.form == "ranks":
-        return _rank_misfit(sent, values, with_cuts=with_cuts)
-    if sent.cuts is not None or sent.categories is None or len(sent.categories) != sent.count:
-        return "does not say what each category is"
-    if sent.form == "categories" and rows and int(values.max()) > sent.count:
-        return f"has a category above {sent.count}"
-    return None
-
-
-def _rank_misfit(sent: Sent, values: NDArray[Any], *, with_cuts: bool) -> str | None:
-    if (sent.categories is not None) != (sent.unit == "place") or sent.count > len(values):
-        return "has more ranks than rows, or does not say what its places are"
-    if len(values) and int(values.max()) > sent.count:
-        return f"has a rank above {sent.count}"
-    if not np.bincount(values, minlength=sent.count + 1)[1:].all():
-        return "leaves out a rank"
-    if (sent.cuts is not None) != with_cuts:
-        return "has cuts that were not asked for" if sent.cuts is not None else "has no cuts"
-    if sent.cuts is None:
-        return None
-    found = sent.cuts.read()
-    if found.dtype != np.float64 or len(found) != max(0, sent.count - 1):
-        return "must have one cut fewer than ranks"
-    if not np.isfinite(found).all() or (np.diff(found) < 0).any():
-        return "has cuts that do not rise"
-    return None
 
 
 class Input(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -10,10 +10,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from veilboost.data import open_source, read_whole
-from veilboost.errors import DataError, EvidenceError, FileError, blaming
+from veilboost.errors import DataError, EvidenceError, FileError, PeerError, blaming
 from veilboost.release import Statement
 from veilboost.vertical.columns import Input
-from veilboost.vertical.statement import recheck
+from veilboost.vertical.promises import checked
 
 
 @dataclass(frozen=True)
@@ -63,8 +63,10 @@ def statement_of(file: Path) -> Statement:
     with file.open("rb") as content:
         if hashlib.file_digest(content, "sha256").hexdigest() != said.sha256:
             raise EvidenceError(f"{file} is not the file that {beside.name} is about: its digest is another")
-    recheck(said)
-    return said
+    try:
+        return checked(said)
+    except PeerError as error:
+        raise EvidenceError(f"{beside}: {error}") from None
 
 
 def attributed(inputs: Sequence[Input], statements: Sequence[Statement]) -> tuple[Input, ...]:

@@ -22,20 +22,10 @@ from numpy.typing import NDArray
 from veilboost.errors import DataError, PeerError, SettingError
 from veilboost.release import Door, Statement
 from veilboost.trees import BoostingSettings, RankModel, Rows, StockModel, restore, train
-from veilboost.vertical.columns import (
-    Input,
-    ModelColumn,
-    Nominal,
-    Own,
-    Packed,
-    Sent,
-    expand,
-    in_order,
-    misfit,
-    own,
-    pack,
-)
+from veilboost.vertical.columns import Input, ModelColumn, Nominal, Own, Packed, expand, in_order, own, pack
+from veilboost.vertical.promises import checked
 from veilboost.vertical.ranks import Between
+from veilboost.vertical.sent import Sent, misfit, rising
 from veilboost.wire import Array, Channel, Message, Traffic, telling
 
 Thresholds = Literal["up-front", "on-request"]
@@ -201,10 +191,13 @@ def _own(column: Own, job: Job, rows: int) -> Iterator[ModelColumn]:
 
 
 def _receive(channel: Channel, rows: int, job: Job) -> Ranks:
-    """Return a partner's columns, which must be as they were agreed."""
+    """Return a partner's columns, which must be as they were agreed, under a statement that was worked out again."""
     answer = channel.receive(Ranks)
+    said = answer.statement
+    if (said.party, said.to, said.job, said.purpose) != (channel.peer, job.lead, job.name, job.purpose):
+        raise PeerError(channel.peer, "sent a statement of another party, or about another job")
     names = [sent.name for sent in answer.columns]
-    if sorted(names) != sorted(each.column for each in answer.statement.columns) or len(set(names)) < len(names):
+    if sorted(names) != sorted(each.column for each in said.columns) or len(set(names)) < len(names):
         raise PeerError(channel.peer, f"sent the columns {names} with a statement about others")
     wanted = None if job.columns is None else job.columns.get(channel.peer)
     if wanted is not None and sorted(names) != sorted(wanted):
@@ -213,7 +206,7 @@ def _receive(channel: Channel, rows: int, job: Job) -> Ranks:
         problem = misfit(sent, rows, with_cuts=job.thresholds == "up-front")
         if problem:
             raise PeerError(channel.peer, f"sent column {sent.name!r}, which {problem}")
-    return answer
+    return Ranks(columns=answer.columns, statement=checked(said))
 
 
 def _expand(channel: Channel, answer: Ranks, table: LeadTable, job: Job) -> Iterator[ModelColumn]:
@@ -264,7 +257,7 @@ def _receive_cuts(channel: Channel, wanted: Mapping[str, NDArray[np.int64]]) -> 
         found = cuts[name]
         if found.dtype != np.float64 or len(found) != len(places):
             raise PeerError(channel.peer, f"sent no cut for each threshold of column {name!r}")
-        if not np.isfinite(found).all() or (np.diff(found) < 0).any():
+        if not rising(found):
             raise PeerError(channel.peer, f"sent cuts of column {name!r} that do not rise")
     return cuts
 

@@ -11,7 +11,8 @@ from veilboost.release.statement import NOISES, ColumnStatement, Statement
 from veilboost.report import page
 from veilboost.report.pictures import Axis, Bars, Chart, ranking
 from veilboost.report.terminal import number
-from veilboost.vertical.statement import ModelStatement, remade
+from veilboost.vertical.promises import remade
+from veilboost.vertical.statement import ModelStatement
 
 PROTECTED = ("column", "held by", "mechanism", "nominal ε", "neighbours", "whole range", "promised")
 _MOST_PICTURES, _MOST_BARS = 24, 20

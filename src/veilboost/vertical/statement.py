@@ -7,11 +7,8 @@ from typing import Any
 
 import msgspec
 
-from veilboost.errors import PeerError, SettingError, UsageError
-from veilboost.mechanisms import Mechanism, from_settings
 from veilboost.privacy import DistanceLDP, compose
-from veilboost.release.statement import ColumnStatement, Statement, exact
-from veilboost.settings import MechanismSettings
+from veilboost.release.statement import Statement
 from veilboost.vertical.columns import Input
 from veilboost.vertical.opboost import Job, Thresholds, Trained
 
@@ -91,26 +88,6 @@ def across(statements: Sequence[Statement]) -> tuple[str, str]:
         return without, without
     total = compose({name: [DistanceLDP(loss)] for name, loss in losses.items()})
     return str(total.one_column), str(total.whole_row)
-
-
-def recheck(said: Statement) -> None:
-    """Make every mechanism of a partner's statement again, and refuse figures that do not follow from its integers."""
-    for column in said.columns:
-        made = remade(said.party, column)
-        gaps, worst = exact(made, getattr(made, "size", 0))
-        if (column.exact_gaps, column.exact_whole_range) != (gaps, worst):
-            raise PeerError(said.party, f"states other losses for {column.column!r} than its mechanism has")
-
-
-def remade(party: str, column: ColumnStatement) -> Mechanism:
-    """Return the mechanism that a statement describes; its digest must be the one that is stated."""
-    try:
-        made = from_settings(msgspec.convert(column.settings, MechanismSettings))
-    except (SettingError, UsageError, msgspec.ValidationError, TypeError) as error:
-        raise PeerError(party, f"states settings of no mechanism for {column.column!r}: {error}") from None
-    if made.digest.hex() != column.table_digest:
-        raise PeerError(party, f"states a table for {column.column!r} that does not follow from its settings")
-    return made
 
 
 def _versions(backend: str) -> dict[str, str]:

@@ -1,0 +1,90 @@
+"""One column as it travels, and what makes it another than was agreed."""
+
+from typing import Any, Literal
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from veilboost.wire import Array
+
+Category = str | int | bool
+Unit = Literal["number", "days", "microseconds", "place"]
+
+
+class Sent(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One column as it travels: ranks, places in a list of categories (both with 0 for missing), or a bit for each.
+
+    ``count`` is the number of ranks, or of unordered categories. ``cuts`` are in raw units, one fewer than ranks,
+    unless they are to be asked for; those of ordered text are places in ``categories``, from 0. A category that stands
+    for missing values, as bits may have one, is None. ``impute`` is what a missing value is read as, if it is.
+    """
+
+    name: str
+    form: Literal["ranks", "categories", "bits"]
+    count: int
+    values: Array
+    unit: Unit = "number"
+    cuts: Array | None = None
+    categories: list[Category | None] | None = None
+    impute: float | None = None
+
+    def read(self, rows: int) -> NDArray[Any]:
+        """Return the values; bits as one row for each of ``rows``."""
+        values = self.values.read()
+        return np.unpackbits(values, count=rows * self.count).reshape(rows, -1) if self.form == "bits" else values
+
+
+def misfit(sent: Sent, rows: int, *, with_cuts: bool) -> str | None:
+    """Return how a column breaks what was agreed, if it does."""
+    values = sent.values.read()
+    expected = -(-rows * sent.count // 8) if sent.form == "bits" else rows
+    if sent.count < 0 or values.dtype.kind != "u" or (sent.form == "bits" and values.dtype != np.uint8):
+        return "is not in unsigned whole numbers"
+    if len(values) != expected:
+        return f"has {len(values)} values where {expected} were agreed"
+    if sent.form != "bits" and values.max(initial=0) > sent.count:
+        return f"has a value above {sent.count}"
+    if sent.form == "ranks":
+        return _misfit_of_ranks(sent, values) or _misfit_of_cuts(sent, with_cuts=with_cuts)
+    if sent.cuts is not None or sent.impute is not None or sent.unit != "number":
+        return "has categories, and says how to compare them"
+    return _misfit_of_categories(sent.categories, sent.count, gap=sent.form == "bits")
+
+
+def _misfit_of_ranks(sent: Sent, values: NDArray[Any]) -> str | None:
+    if sent.count > len(values) or not np.bincount(values, minlength=sent.count + 1)[1:].all():
+        return "leaves out a rank"
+    if sent.impute is not None and not (np.isfinite(sent.impute) and values.all()):
+        return "has missing values, and says that it has none"
+    if (sent.categories is not None) != (sent.unit == "place"):
+        return "does not say what its places are"
+    return None if sent.categories is None else _misfit_of_categories(sent.categories, len(sent.categories), gap=False)
+
+
+def _misfit_of_cuts(sent: Sent, *, with_cuts: bool) -> str | None:
+    if sent.cuts is None:
+        return "has no cuts" if with_cuts else None
+    if not with_cuts:
+        return "has cuts that were not asked for"
+    cuts = sent.cuts.read()
+    if cuts.dtype != np.float64 or len(cuts) != max(0, sent.count - 1):
+        return "must have one cut fewer than ranks"
+    return None if rising(cuts) else "has cuts that do not rise"
+
+
+def rising(cuts: NDArray[np.float64]) -> bool:
+    """Whether cuts are numbers that nowhere fall."""
+    return bool(np.isfinite(cuts).all() and (np.diff(cuts) >= 0).all())
+
+
+def _misfit_of_categories(listed: list[Category | None] | None, count: int, *, gap: bool) -> str | None:
+    """Categories are all of one type and differ; with ``gap`` the last may be None, for missing values."""
+    if not listed or len(listed) != count or len(set(listed)) < count:
+        return "does not say what each category is"
+    named = listed[:-1] if gap and listed[-1] is None else listed
+    if len({type(each) for each in named}) != 1 or None in named:
+        return "has categories of different types"
+    if any(isinstance(each, int) and not -(2**63) <= each < 2**63 for each in named):
+        return "has a category beyond 64 bits"
+    return None
