@@ -161,9 +161,9 @@ def label(table: pa.Table, task: str = "binary") -> Any:
             return number
 
 
-def job(parties: Sequence[str], *, task: str = "binary", backend: str = "xgboost", **settings: Any) -> Job:
-    classes = {"classes": 3} if task == "multiclass" else {}
-    boosting = BoostingSettings(task=task, backend=backend, n_trees=12, max_depth=4, threads=1, **classes)
+def job(parties: Sequence[str], *, task: Any = "binary", backend: Any = "xgboost", **settings: Any) -> Job:
+    classes = 3 if task == "multiclass" else None
+    boosting = BoostingSettings(task=task, backend=backend, n_trees=12, max_depth=4, threads=1, classes=classes)
     return replace(
         Job(lead="lead", name="job", purpose="test", boosting=boosting, columns={each: HELD[each] for each in parties}),
         **settings,

@@ -10,8 +10,8 @@ import pyarrow as pa
 import pytest
 import xgboost
 from numpy.typing import NDArray
+from talking import DOMAINS, HELD, NO_NOISE, columns, job, label, people, train, trained
 
-from talking import DOMAINS, HELD, NO_NOISE, columns, label, people, job, train, trained
 from veilboost.data import coded
 from veilboost.mechanisms import UnaryEncoding
 from veilboost.trees import as_compared
@@ -119,7 +119,7 @@ def test_with_noise_the_model_follows_from_the_transcript_alone(backend: str) ->
     """A second route: read the recorded bytes by hand, and train the library on what they say."""
     table = people()
     found = train(job(PARTIES, backend=backend), epsilon=1.0, table=table)
-    one, features = float(backend == "lightgbm"), {"own": own_values(table, backend)}
+    one, features = float(backend == "lightgbm"), dict[str, Any](own=own_values(table, backend))
     for party in PARTIES:
         message = msgspec.msgpack.decode(dict(found.bodies(party, "lead"))["Ranks/1"])
         for each in message["columns"]:

@@ -29,7 +29,7 @@ def _checked(party: str, column: ColumnStatement, made: Mechanism) -> ColumnStat
     for name in _FIGURES:
         if getattr(found, name) != getattr(column, name):
             figure = name.replace("_", " ")
-            raise PeerError(party, f"states another {figure} for column {column.column!r} than its mechanism has")
+            raise PeerError(party, f"stated another {figure} for column {column.column!r} than its mechanism has")
     return found
 
 
@@ -38,7 +38,7 @@ def remade(party: str, column: ColumnStatement) -> Mechanism:
     try:
         made = from_settings(msgspec.convert(column.settings, MechanismSettings))
     except (SettingError, UsageError, msgspec.ValidationError, TypeError) as error:
-        raise PeerError(party, f"states settings of no mechanism for column {column.column!r}: {error}") from None
+        raise PeerError(party, f"stated settings of no mechanism for column {column.column!r}: {error}") from None
     if made.digest.hex() != column.table_digest:
-        raise PeerError(party, f"states a table for column {column.column!r} that does not follow from its settings")
+        raise PeerError(party, f"stated a table for column {column.column!r} that does not follow from its settings")
     return made
