@@ -2,16 +2,25 @@
 
 from typing import Any
 
+import msgspec
 import numpy as np
 import pyarrow as pa
 import pytest
 from talking import DOMAINS, HELD, NO_NOISE, job, label, people, train, trained
 
+from veilboost.data import MemorySource
 from veilboost.domain import Domain
 from veilboost.errors import DataError
 from veilboost.estimators import OpBoostClassifier
-from veilboost.mechanisms import RandomizedResponse, UnaryEncoding
+from veilboost.files import as_json
+from veilboost.mechanisms import RandomizedResponse, TightMap, UnaryEncoding
+from veilboost.randomness import ReplayableBits
+from veilboost.release import Column, SimulationDoor
 from veilboost.vertical import Input, samples
+from veilboost.vertical.columns import expand
+from veilboost.vertical.promises import checked
+from veilboost.vertical.sent import Sent
+from veilboost.wire import Array
 
 ONE_HOT = ["colour=blue", "colour=green", "colour=red"]
 
@@ -107,13 +116,27 @@ def test_categories_of_text_and_of_whole_numbers(values: list[Any], raw: Any, ot
 
 
 def test_more_categories_than_columns_can_be_are_refused_unless_they_are_native() -> None:
-    names = [f"town {n}" for n in range(1025)]
-    X = pa.table({"town": [names[n % 1025] for n in range(1100)]})
-    given: dict[str, Any] = {"private": ["town"], "domains": {"town": Domain.unordered(names)}, "n_estimators": 2}
-    y = np.arange(1100) % 2
+    names: list[Any] = [f"town {n}" for n in range(1025)]
+    places = Array.of(np.arange(1, 1026).astype(np.uint16))
+    sent = Sent(name="town", form="categories", count=1025, values=places, categories=names)
     with pytest.raises(DataError, match="column 'town' must have at most 1024 categories for one column each"):
-        OpBoostClassifier(**given).fit(X, y)
-    assert OpBoostClassifier(nominal="native", **given).fit(X, y).predict(X).shape == (1100,)
+        list(expand(sent, "shop", 1025, "one-hot"))
+    (native,) = expand(sent, "shop", 1025, "native")
+    assert native.feature.categories == 1025
+
+
+def test_gaps_that_separate_groups_may_be_stated() -> None:
+    """An infinite gap is a text in JSON; the mechanism that is made from it again is the same."""
+    tight = TightMap(gaps=[0.5, float("inf"), 0.25])
+    domain = Domain.integers(0, 3, column="score")
+    source = MemorySource(pa.table({"score": people()["score"].to_numpy() % 4}))
+    door = SimulationDoor(
+        "clinic", [Column("score", "clinic/score", domain, tight, None)], source, ReplayableBits(seed=1)
+    )
+    found = train(job(["clinic"], columns={"clinic": ["score"]}), doors={"clinic": door})
+    (said,) = trained(found).statements
+    assert said.columns[0].exact_gaps == [0.5, float("inf"), 0.25]
+    assert checked(msgspec.json.decode(as_json(said), type=type(said), strict=False)) == said
 
 
 def test_two_columns_that_lead_to_one_feature_are_refused() -> None:

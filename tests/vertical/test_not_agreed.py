@@ -122,7 +122,7 @@ RANKS: list[tuple[str, str, Callable[[Ranks], Any], str]] = [
     ("another table", "bank", stated(first={"table_digest": "0" * 64}), "stated a table for column 'spend' that does "),
     ("no mechanism", "bank", stated(first={"settings": {}}), "stated settings of no mechanism for column 'spend'"),
     ("unknown mechanism", "bank", stated(first={"settings": {"mechanism": "x"}}), "stated settings of no mechanism fo"),
-    ("settings of text", "bank", stated(first={"settings": {"mechanism": "tight", "epsilon": "1", "size": 25}}),
+    ("settings of text", "bank", stated(first={"settings": {"mechanism": "tight", "epsilon": "x", "size": 25}}),
         "stated settings of no mechanism for column 'spend'"),
     ("settings that are huge", "bank", stated(first={"settings": {"mechanism": "tight", "epsilon": 1, "size": 2**62}}),
         "stated settings of no mechanism for column 'spend'"),

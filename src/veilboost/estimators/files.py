@@ -205,10 +205,10 @@ def show(found: TrainReport) -> None:
     """Print what was trained."""
     said = found.statement
     say(f"{found.trees} trees on {found.rows:,} rows and {len(said.features)} features.")
-    rows = list(protected(said))
-    if rows:
-        say("")
-        print_table(PROTECTED, rows)
+    for released in said.released:
+        say("", f"{released.party}:")
+        print_table(PROTECTED, protected(released))
+    if said.released:
         say("", f"One column changed. {said.one_column}", f"The whole row changed. {said.whole_row}")
     if found.scores:
         say("", f"On {found.measured_on:,} rows that were not trained on:")

@@ -140,7 +140,6 @@ def _column(column: Column) -> ColumnStatement:
         source=column.source,
         domain=column.domain.describe(),
         domain_digest=column.domain.digest().hex(),
-        settings=settings_of(column.mechanism),
         cap=loss_of(column.cap),
         **of_mechanism(column.mechanism, column.domain.size),
     )
@@ -151,6 +150,7 @@ def of_mechanism(mechanism: Mechanism, size: int) -> dict[str, Any]:
     gaps, worst = exact(mechanism, size)
     return {
         "mechanism": repr(mechanism),
+        "settings": settings_of(mechanism),
         "table_digest": mechanism.digest.hex(),
         "guarantee": str(mechanism.guarantee),
         "nominal_epsilon": nominal(mechanism),

@@ -14,8 +14,8 @@ from veilboost.report.terminal import number
 from veilboost.vertical.promises import remade
 from veilboost.vertical.statement import ModelStatement
 
-PROTECTED = ("column", "held by", "mechanism", "nominal ε", "neighbours", "whole range", "promised")
-_MOST_PICTURES, _MOST_BARS = 24, 20
+PROTECTED = ("column", "mechanism", "nominal\N{NO-BREAK SPACE}ε", "neighbours", "whole range", "promised", "domain")
+_MOST_PICTURES, _MOST_BARS, _MOST_NAMES = 24, 20, 8
 _LEGEND = (
     "Nominal is what was asked for. Neighbours and whole range are the exact loss of the worst two neighbouring codes, "
     "and of the worst two codes of all, computed from the integers that were sampled and rounded up; – where no "
@@ -42,13 +42,12 @@ def score_rows(scores: Scores) -> Iterator[tuple[str, ...]]:
         yield name, *(f"{value:.4f}" for value in values)
 
 
-def protected(statement: ModelStatement) -> Iterator[tuple[str, ...]]:
-    """Yield one row of the table of columns that were protected."""
-    for said in statement.released:
-        for each in said.columns:
-            worst = None if each.exact_gaps is None else max(each.exact_gaps)
-            losses = (each.nominal_epsilon, worst, each.exact_whole_range, each.promised_neighbours)
-            yield each.column, said.party, _name(each), *map(number, losses)
+def protected(said: Statement) -> Iterator[tuple[str, ...]]:
+    """Yield one row of the table of columns that a party protected."""
+    for each in said.columns:
+        worst = None if each.exact_gaps is None else max(each.exact_gaps)
+        losses = (each.nominal_epsilon, worst, each.exact_whole_range, each.promised_neighbours)
+        yield each.column, _name(each), *map(number, losses), each.domain
 
 
 def _name(column: ColumnStatement) -> str:
@@ -70,14 +69,13 @@ def model_page(statement: ModelStatement, importance: Mapping[str, float], score
 
 
 def _intro(statement: ModelStatement) -> str:
-    parties = ", ".join(dict.fromkeys(each.party for each in statement.released)) or "no partner"
-    columns = sum(len(each.columns) for each in statement.released)
     task = str(statement.boosting["task"])
     kind = {"binary": "two classes", "multiclass": f"{len(statement.classes or ())} classes", "regression": "a number"}
     own = len({each.column for each in statement.features if each.party == statement.lead})
+    theirs = [f"{len(each.columns)} desensitised columns of {each.party}" for each in statement.released]
     return (
-        f"{statement.lead} trained {statement.boosting['n_trees']} trees on {statement.rows:,} rows, for {kind[task]}: "
-        f"{own} columns of its own and {columns} desensitised columns of {parties}. The model file is an ordinary "
+        f"{statement.lead} trained {statement.boosting['n_trees']} trees on {statement.rows:,} rows, for {kind[task]}, "
+        f"from {', '.join([f'{own} columns of its own', *theirs])}. The model file is an ordinary "
         f"{statement.backend} model on raw features; {_LIBRARY[statement.backend]} opens it without this program."
     )
 
@@ -87,15 +85,18 @@ _LIBRARY = {"xgboost": "xgboost.Booster", "lightgbm": "lightgbm.Booster"}
 
 def _protection(statement: ModelStatement) -> Iterator[str]:
     yield page.heading("What was protected")
-    rows = list(protected(statement))
-    if rows:
-        yield page.table(PROTECTED, rows)
-        yield page.paragraph(_LEGEND)
-    yield page.paragraph(f"One column changed. {statement.one_column}")
-    yield page.paragraph(f"The whole row changed, at all parties. {statement.whole_row}")
+    if not statement.released:
+        yield page.paragraph(statement.one_column)
+        return
     for noise in dict.fromkeys(each.noise for each in statement.released):
         parties = ", ".join(dict.fromkeys(each.party for each in statement.released if each.noise == noise))
         yield page.paragraph(f"{parties}: {NOISES[noise]}")
+    yield page.paragraph(f"One column changed. {statement.one_column}")
+    yield page.paragraph(f"The whole row changed, at all parties. {statement.whole_row}")
+    for said in statement.released:
+        yield page.subheading(f"{len(said.columns)} columns of {said.party}")
+        yield page.table(PROTECTED, protected(said))
+    yield page.paragraph(_LEGEND)
 
 
 def _quality(scores: Scores | None) -> Iterator[str]:
@@ -126,8 +127,8 @@ def _noise(statement: ModelStatement) -> Iterator[str]:
     if not pictures:
         return
     yield page.heading("What the noise does to a value")
-    for chart, caption in pictures[:_MOST_PICTURES]:
-        yield page.figure(chart, caption)
+    yield page.paragraph("How likely each code is to leave for the middle code of the columns that are named below it.")
+    yield page.gallery(pictures[:_MOST_PICTURES])
     if len(pictures) > _MOST_PICTURES:
         yield page.paragraph(f"{len(pictures) - _MOST_PICTURES} more mechanisms are in the statement.")
 
@@ -137,9 +138,10 @@ def _pictures(released: Sequence[Statement]) -> Iterator[tuple[Chart, str]]:
         ((each.mechanism, each.table_digest, said.party, each) for said in released for each in said.columns),
         key=lambda entry: entry[:2],
     )
-    for (name, _), group in groupby(served, key=lambda entry: entry[:2]):
-        entries = list(group)
-        made = remade(entries[0][2], entries[0][3])
+    for _, group in groupby(served, key=lambda entry: entry[:2]):
+        entries = [(each, party) for _, _, party, each in group]
+        first, party = entries[0]
+        made = remade(party, first)
         if not isinstance(made, TableMechanism):
             continue
         middle = (made.size + 1) // 2
@@ -150,9 +152,12 @@ def _pictures(released: Sequence[Statement]) -> Iterator[tuple[Chart, str]]:
         chart = Chart(
             marks=[bars], across=Axis(label="code that leaves", whole=True), up=Axis(label="probability", zero=True)
         )
-        columns = ", ".join(f"{each.column} ({each.domain})" for _, _, _, each in entries[:8])
-        more = f" and {len(entries) - 8} more" if len(entries) > 8 else ""
-        yield chart, f"What leaves for code {middle} of {made.size} under {name}: {columns}{more}."
+        columns = ", ".join(each.column for each, _ in entries[:_MOST_NAMES])
+        more = f" and {len(entries) - _MOST_NAMES} more" if len(entries) > _MOST_NAMES else ""
+        yield (
+            chart,
+            f"{_name(first)}, ε {number(first.nominal_epsilon)}, code {middle} of {made.size}: {columns}{more}.",
+        )
 
 
 def _seen(statement: ModelStatement) -> Iterator[str]:
@@ -173,14 +178,21 @@ def _seen(statement: ModelStatement) -> Iterator[str]:
 
 def _cells(statement: ModelStatement) -> Iterator[tuple[str, str, str]]:
     lead = statement.lead
-    yield f"labels, weights and columns of {lead}", lead, "never leave it"
+    yield f"labels, weights and columns of {lead}", lead, "never leave it, but for what the model shows"
     for said in statement.released:
         yield f"raw columns of {said.party}", said.party, "never leave it"
         yield f"noisy codes of {said.party}", f"{said.party}, {lead}", "each column's mechanism, once"
         if said.carried_as_they_are:
             carried = ", ".join(said.carried_as_they_are)
             yield f"{carried} of {said.party}", f"{said.party}, {lead}", "nothing: released exactly"
-    yield "number of rows, names of columns, bounds, categories", "all parties", "nothing: public"
+        public = f"names, bounds and categories of {said.party}'s columns"
+        yield public, f"{said.party}, {lead}", "nothing: they are public, and not taken from rows"
+    yield "number of rows", "all parties", "nothing"
     if any(statement.traffic) and statement.thresholds == "on-request":
         yield "which ranks became thresholds", "their partner", "nothing; the rest of the model is not shown"
-    yield "the model", lead, f"whoever {lead} gives it to sees thresholds that come from noisy codes"
+    yield (
+        "the model",
+        f"{lead}, and whom it gives it to",
+        f"nothing for labels and columns of {lead}: leaves and thresholds come from them; for other parties' columns, "
+        "that it was made from noisy codes",
+    )
