@@ -29,6 +29,8 @@ def test_the_public_names_are_pinned_and_sorted() -> None:
         "LaplaceVector",
         "LocalLaplace",
         "LocalMap",
+        "OpBoostClassifier",
+        "OpBoostRegressor",
         "PermanentBits",
         "Piecewise",
         "RandomizedResponse",

@@ -7,6 +7,7 @@ if TYPE_CHECKING:
     from veilboost.audits import audit_table
     from veilboost.domain import Domain
     from veilboost.errors import DataError, GuaranteeError, SettingError, UsageError, VeilboostError
+    from veilboost.estimators import OpBoostClassifier, OpBoostRegressor
     from veilboost.mechanisms import (
         AdjLaplace,
         AdjMap,
@@ -50,6 +51,8 @@ _ROOMS = {
     "LaplaceVector": "mechanisms",
     "LocalLaplace": "mechanisms",
     "LocalMap": "mechanisms",
+    "OpBoostClassifier": "estimators",
+    "OpBoostRegressor": "estimators",
     "PermanentBits": "randomness",
     "Piecewise": "mechanisms",
     "RandomizedResponse": "mechanisms",
@@ -84,6 +87,8 @@ __all__ = [
     "LaplaceVector",
     "LocalLaplace",
     "LocalMap",
+    "OpBoostClassifier",
+    "OpBoostRegressor",
     "PermanentBits",
     "Piecewise",
     "RandomizedResponse",

@@ -44,6 +44,17 @@ def whole(name: str, value: object, low: int, high: int) -> int:
     return int(value)
 
 
+def one_of(name: str, value: object, known: tuple[str, ...]) -> None:
+    """Refuse a ``value`` that is not ``known``.
+
+    >>> one_of("backend", "forest", ("xgboost", "lightgbm"))
+    Traceback (most recent call last):
+    veilboost.errors.SettingError: backend must be one of xgboost, lightgbm; got 'forest'
+    """
+    if value not in known:
+        raise SettingError(name, f"must be one of {', '.join(known)}", value)
+
+
 def fix(frozen: object, name: str, value: object) -> None:
     """Store the checked ``value`` of a field while its frozen dataclass is being made."""
     object.__setattr__(frozen, name, value)

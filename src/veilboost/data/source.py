@@ -1,6 +1,7 @@
 """Where a table comes from: its columns by name and type, and its rows a batch at a time."""
 
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -20,7 +21,7 @@ class Source(ABC):
 
     def __init__(self, name: str, schema: pa.Schema, *, decimal: str | None = None) -> None:
         self.name, self.schema, self.decimal = name, schema, decimal
-        repeated = sorted({column for column in schema.names if schema.names.count(column) > 1})
+        repeated = sorted(column for column, count in Counter(schema.names).items() if count > 1)
         if repeated:
             raise FileError(name, f"column names must differ; {repeated[0]!r} comes more than once")
 

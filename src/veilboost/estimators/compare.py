@@ -37,7 +37,7 @@ def _measures(model: Any) -> dict[str, Any]:
 
 def unprotected(model: Any) -> Any:
     """Return an unfitted copy that treats every column as the lead's own."""
-    return clone(model).set_params(private=None, partners=None, policies=None)
+    return clone(model).set_params(private=None, partners=None, policies=None, row_key=None)
 
 
 def without_noise(table: pa.Table, domains: Mapping[str, Domain]) -> pa.Table:

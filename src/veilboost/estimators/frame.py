@@ -1,63 +1,109 @@
 """What a caller passes as X, as a table of columns by name."""
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, Literal
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
-from veilboost.errors import DataError
+from veilboost.errors import DataError, UsageError
+from veilboost.trees import as_compared
 from veilboost.vertical import Own
+
+Backend = Literal["xgboost", "lightgbm"]
+Column = Any  # an array of Arrow, or one in chunks: Arrow has no types
 
 
 def table_of(estimator: BaseEstimator, X: Any, *, reset: bool) -> pa.Table:
-    """Return X as a table: a frame of pandas, polars or Arrow column by column, anything else as numbers.
+    """Return X as a table: a frame of Arrow, pandas or polars, or an array, column by column and nothing rounded.
 
-    The columns of an array are named ``x0``, ``x1``, … as scikit-learn does.
+    Where the columns have no names they are ``x0``, ``x1``, … as scikit-learn calls them.
     """
-    frame = _frame(X)
-    if frame is not None and not all(_is_number(each.type) for each in frame.schema):
-        validate_data(estimator, X, reset=reset, skip_check_array=True)
-        if not frame.num_rows or not frame.num_columns:
-            raise DataError("X", "must have rows and columns", f"{frame.num_rows} rows, {frame.num_columns} columns")
-        return frame
-    array = validate_data(estimator, X, reset=reset, dtype=np.float64, ensure_all_finite="allow-nan")
+    if isinstance(X, pa.RecordBatch):
+        X = pa.Table.from_batches([X])
+    columns = _of_frame(estimator, X, reset) if _is_frame(X) else _of_array(estimator, X, reset)
+    names = feature_names(estimator)
+    return pa.table([_in_microseconds(name, each) for name, each in zip(names, columns, strict=True)], names=names)
+
+
+def feature_names(estimator: BaseEstimator) -> list[str]:
+    """Return what the columns of a fitted estimator are called."""
     names = getattr(estimator, "feature_names_in_", None)
-    listed = [f"x{place}" for place in range(array.shape[1])] if names is None else [str(name) for name in names]
-    return pa.table([pa.array(np.ascontiguousarray(column)) for column in array.T], names=listed)
+    return (
+        [f"x{place}" for place in range(estimator.n_features_in_)] if names is None else [str(each) for each in names]
+    )
 
 
-def _frame(X: Any) -> pa.Table | None:
-    if isinstance(X, pa.Table):
-        return X
-    if hasattr(X, "iloc") and hasattr(X, "columns"):
-        if len(set(map(str, X.columns))) < len(X.columns):
-            raise DataError("X", "must have columns of different names", list(map(str, X.columns)))
-        return pa.Table.from_pandas(X, preserve_index=False)
-    return X.to_arrow() if hasattr(X, "to_arrow") and hasattr(X, "columns") else None
+def _is_frame(X: Any) -> bool:
+    return isinstance(X, pa.Table) or ((hasattr(X, "iloc") or hasattr(X, "to_arrow")) and hasattr(X, "columns"))
+
+
+def _of_frame(estimator: BaseEstimator, X: Any, reset: bool) -> list[Column]:
+    names = [str(name) for name in (X.column_names if isinstance(X, pa.Table) else X.columns)]
+    if len(set(names)) < len(names):
+        raise DataError("X", "must have columns of different names", names)
+    if not len(X) or not names:
+        raise DataError("X", "must have rows and columns", f"{len(X)} rows, {len(names)} columns")
+    validate_data(estimator, X, reset=reset, skip_check_array=True)
+    if hasattr(X, "iloc"):
+        return [_column(name, X.iloc[:, place]) for place, name in enumerate(names)]
+    frame: pa.Table = X if isinstance(X, pa.Table) else X.to_arrow()
+    return list(frame.columns)
+
+
+def _of_array(estimator: BaseEstimator, X: Any, reset: bool) -> list[Column]:
+    if not (isinstance(X, list | tuple) or hasattr(X, "__array__") or hasattr(X, "shape")):
+        raise UsageError(f"X must be an array, or a frame of Arrow, pandas or polars; got {type(X).__name__}")
+    if getattr(getattr(X, "dtype", None), "kind", "") == "c":
+        raise DataError("X", "must hold real numbers: Complex data not supported", "complex ones")
+    array: NDArray[Any] = validate_data(estimator, X, reset=reset, dtype=None, ensure_all_finite=False)
+    if array.dtype.kind in "US" and not hasattr(X, "dtype"):  # numpy has made text of numbers beside text
+        array = np.array(X, dtype=object)
+    return [_column(name, array[:, place]) for place, name in enumerate(feature_names(estimator))]
+
+
+def _column(name: str, values: Any) -> Column:
+    try:
+        return pa.array(np.ascontiguousarray(values) if isinstance(values, np.ndarray) else values, from_pandas=True)
+    except (pa.ArrowException, OverflowError, TypeError, ValueError) as error:
+        raise DataError(name, "must hold values of one kind", str(error.args[0]).partition("\n")[0]) from None
+
+
+def _in_microseconds(name: str, column: Column) -> Column:
+    """Return points in time to the microsecond, as domains count them."""
+    kind = column.type
+    if not pa.types.is_timestamp(kind):
+        return column
+    try:
+        return column.cast(pa.timestamp("us", kind.tz), safe=kind.unit != "ns")
+    except pa.ArrowInvalid:
+        raise DataError(name, "must hold times that count in microseconds", "one too far from 1970") from None
 
 
 def _is_number(kind: pa.DataType) -> bool:
-    return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind))
+    tests = (pa.types.is_integer, pa.types.is_floating, pa.types.is_boolean, pa.types.is_decimal, pa.types.is_null)
+    return any(test(kind) for test in tests)
 
 
-def own_column(name: str, column: pa.ChunkedArray) -> Own:
+def own_column(name: str, column: pa.ChunkedArray, backend: Backend) -> Own:
     """Return a column of the lead's own: numbers, times as numbers, or categories in the order of the alphabet.
 
-    >>> own_column("town", pa.chunked_array([["Rome", None, "Oslo"]]))
+    >>> own_column("town", pa.chunked_array([["Rome", None, "Oslo"]]), "xgboost")
     Own(name='town', values=array([2, 0, 1]), categories=['Oslo', 'Rome'], unit='number')
     """
     kind = column.type
     if isinstance(kind, pa.DictionaryType):
         column, kind = column.cast(kind.value_type), kind.value_type
-    if _is_number(kind) or pa.types.is_decimal(kind):
-        return Own(name, _floats(column))
+    if _is_number(kind):
+        return Own(name, _finite(name, _floats(column), backend))
     if pa.types.is_date(kind):
         return Own(name, _floats(column.cast(pa.date32()).cast(pa.int32())), unit="days")
     if pa.types.is_timestamp(kind):
-        return Own(name, _floats(column.cast(pa.timestamp("us", kind.tz)).cast(pa.int64())), unit="microseconds")
+        return Own(name, _floats(column.cast(pa.int64())), unit="microseconds")
     if not (pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)):
         raise DataError(name, "must hold numbers, dates, times or text", f"a column of type {kind}")
     listed = sorted(each for each in column.unique().to_pylist() if each is not None)
@@ -66,5 +112,21 @@ def own_column(name: str, column: pa.ChunkedArray) -> Own:
     return Own(name, found.astype(np.int64) + 1, categories=listed)
 
 
+def _finite(name: str, values: NDArray[np.float64], backend: Backend) -> NDArray[np.float64]:
+    beyond = np.isinf(as_compared(values, backend))
+    if beyond.any():
+        row = int(beyond.argmax())
+        rule = "must not be infinite" if np.isinf(values[row]) else "must be finite as float32, which XGBoost compares"
+        raise DataError(name, rule, f"{values[row]} at row {row}")
+    return values
+
+
 def _floats(column: pa.ChunkedArray) -> Any:
     return column.cast(pa.float64(), safe=False).to_numpy()
+
+
+def refuse_infinite(names: Sequence[str], matrix: NDArray[np.float64]) -> None:
+    """Refuse samples with an infinite value."""
+    if np.isinf(matrix).any():
+        row, place = np.argwhere(np.isinf(matrix))[0]
+        raise DataError(names[place], "must not be infinite", f"infinity at row {row}")

@@ -1,11 +1,11 @@
 """OpBoost as a scikit-learn classifier and regressor: some columns are desensitised before training, others are not."""
 
 from collections.abc import Callable, Mapping, Sequence
+from copy import deepcopy
 from dataclasses import replace
 from functools import partial
-from hashlib import sha256
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import Any, Literal, Self, get_args
 
 import numpy as np
 import pyarrow as pa
@@ -15,23 +15,21 @@ from sklearn.utils import assert_all_finite, check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_array, check_is_fitted, column_or_1d
 
-from veilboost.data import MemorySource
 from veilboost.domain import Domain
 from veilboost.errors import DataError, SettingError, UsageError
 from veilboost.estimators.compare import AS_TRAINED, PLAIN, PREPROCESSED, scores, unprotected, without_noise
-from veilboost.estimators.frame import own_column, table_of
-from veilboost.estimators.private import Bounds, Protection, Split, chosen, held_by
-from veilboost.randomness import Bits, FreshBits, ReplayableBits
-from veilboost.release import Door, PolicyDoor, SimulationDoor, Statement, load_policy
-from veilboost.settings import whole
-from veilboost.trees import BoostingSettings, as_compared
+from veilboost.estimators.frame import feature_names, own_column, refuse_infinite, table_of
+from veilboost.estimators.parties import Parties
+from veilboost.estimators.private import Bounds, Protection, Split
+from veilboost.release import Statement
+from veilboost.settings import one_of, whole
+from veilboost.trees import BoostingSettings, StockModel
 from veilboost.vertical import Job, LeadTable, Nominal, Thresholds, Trained, opboost, samples, together
 from veilboost.vertical.folder import save
 from veilboost.vertical.joined import attributed
 from veilboost.vertical.page import Scores, model_page
 from veilboost.vertical.statement import ModelStatement, state
 
-_PLACE = "(place)"
 Progress = Callable[[str, float], None]
 
 
@@ -53,12 +51,12 @@ class _OpBoost(BaseEstimator):
         bounds: Bounds | Mapping[str, Bounds] | None = None,
         size: int | Mapping[str, int] = 100,
         domains: Mapping[str, Domain] | None = None,
-        nominal_mechanism: str = "grr",
+        nominal_mechanism: str | Mapping[str, Any] = "grr",
         nominal_epsilon: float | None = None,
         nominal: Nominal = "one-hot",
         row_epsilon: float | None = None,
         split: Split = "even",
-        partners: Mapping[str, Sequence[str]] | None = None,
+        partners: Mapping[str, Sequence[str | int]] | None = None,
         policies: Mapping[str, str | Path] | None = None,
         row_key: str | None = None,
         lead: str = "lead",
@@ -75,7 +73,7 @@ class _OpBoost(BaseEstimator):
         validation_fraction: float = 0.1,
         bins: int = 1024,
         n_jobs: int | None = None,
-        random_state: int | None = None,
+        random_state: int | np.random.RandomState | None = None,
         simulation_seed: int | None = None,
     ) -> None:
         self.private = private
@@ -119,14 +117,15 @@ class _OpBoost(BaseEstimator):
     def _fit(
         self, X: Any, target: NDArray[np.float64], sample_weight: Any, boosting: BoostingSettings, progress: Progress
     ) -> Self:
+        one_of("thresholds", self.thresholds, get_args(Thresholds))
+        one_of("nominal", self.nominal, get_args(Nominal))
         table = table_of(self, X, reset=True)
         if table.num_rows != len(target):
             raise DataError("y", f"must have a value for each of the {table.num_rows} rows of X", len(target))
-        weight = None if sample_weight is None else _check_sample_weight(sample_weight, X, dtype=np.float64)
+        weight = None if sample_weight is None else _check_sample_weight(sample_weight, target, dtype=np.float64)
         chance = check_random_state(self.random_state)
-        doors = self._doors(table, np.random.default_rng(chance.randint(2**31)))
-        away = {name for names in doors.values() for name in names[1]} | {self.row_key}
-        own = [own_column(name, table[name]) for name in table.column_names if name not in away]
+        asked, left = self._parties.asked(table, np.random.default_rng(chance.randint(2**31)))
+        own = [own_column(name, table[name], self.backend) for name in left]
         lead_table = LeadTable(target=target, columns=own, weight=weight, held_out=self._held_out(len(target), chance))
         job = Job(
             lead=self.lead,
@@ -135,42 +134,22 @@ class _OpBoost(BaseEstimator):
             boosting=boosting,
             thresholds=self.thresholds,
             nominal=self.nominal,
-            bins=self.bins,
-            columns={party: names for party, (_, names) in doors.items()},
+            bins=whole("bins", self.bins, 2, 2**24),
+            columns={party: each.columns for party, each in asked.items()},
         )
         self._trained = together(
             self.lead,
             lambda channels: opboost.lead(channels, lead_table, job, order=table.column_names, progress=progress),
-            {party: partial(opboost.partner, door=door) for party, (door, _) in doors.items()},
+            {party: partial(opboost.partner, door=each.door) for party, each in asked.items()},
         )
         self._job, self._rows = job, table.num_rows
-        self._domains = {name: domain for door, _ in doors.values() for name, domain in door.domains.items()}
+        known = {party: each.door.domains for party, each in asked.items()}
+        self._domains = {name: known[party][name] for party, each in asked.items() for name in each.columns}
         return self
 
-    def _doors(self, table: pa.Table, chance: np.random.Generator) -> dict[str, tuple[Door, list[str]]]:
-        """Return each partner's door and which columns it holds; a policy's are real, the others simulated."""
-        doors = {party: self._under_policy(party, path, table) for party, path in (self.policies or {}).items()}
-        taken = {name for _, names in doors.values() for name in names}
-        private = [name for name in chosen(self.private, table.column_names) if name not in {*taken, self.row_key}]
-        for party, names in held_by(self.partners, private).items():
-            if party in doors:
-                raise SettingError("partners", "must not name a party that has a policy", party)
-            columns = self._protection.columns(names, party, chance)
-            compared = {name: _compared(table[name], self.backend) for name in (column.name for column in columns)}
-            source = MemorySource(pa.table(compared), name=f"X, columns of {party!r}")
-            doors[party] = SimulationDoor(party, columns, source, self._bits(party)), list(compared)
-        return doors
-
-    def _bits(self, party: str) -> Bits:
-        """Return where the noise of a simulated partner comes from; partners draw at the same time, each its own."""
-        if self.simulation_seed is None:
-            return FreshBits()
-        seed = whole("simulation_seed", self.simulation_seed, 0, 2**64 - 1)
-        return ReplayableBits(seed=int.from_bytes(sha256(f"{seed} {party}".encode()).digest()[:8]))
-
     @property
-    def _protection(self) -> Protection:
-        return Protection(
+    def _parties(self) -> Parties:
+        protection = Protection(
             mechanism=self.mechanism,
             nominal_mechanism=self.nominal_mechanism,
             epsilon=self.epsilon,
@@ -181,16 +160,16 @@ class _OpBoost(BaseEstimator):
             domains=self.domains or {},
             size=self.size,
         )
-
-    def _under_policy(self, party: str, path: str | Path, table: pa.Table) -> tuple[Door, list[str]]:
-        policy = load_policy(Path(path))
-        if policy.party != party:
-            raise SettingError("policies", f"must be given under the party's own name, {policy.party!r}", party)
-        names = [name for name in policy.columns if name in table.column_names]
-        rows = [self.row_key] if self.row_key is not None else []
-        places = pa.array(np.arange(table.num_rows))
-        held = table.select([*rows, *names]).append_column(_PLACE, places)
-        return PolicyDoor(policy, MemorySource(held, name=f"X, columns of {party!r}"), order=_PLACE), names
+        return Parties(
+            lead=self.lead,
+            private=self.private,
+            partners=self.partners,
+            policies=self.policies,
+            protection=protection,
+            row_key=self.row_key,
+            backend=self.backend,
+            simulation_seed=self.simulation_seed,
+        )
 
     def _held_out(self, rows: int, chance: np.random.RandomState) -> NDArray[np.bool_] | None:
         """Return which rows decide when to stop, if any do."""
@@ -212,23 +191,33 @@ class _OpBoost(BaseEstimator):
             constant_curvature=self.first_order,
             parameters=dict(self.parameters or {}),
             early_stopping=self.early_stopping,
-            threads=self.n_jobs,
-            seed=self.random_state or 0,
+            threads=None if self.n_jobs == -1 else self.n_jobs,
+            seed=self._seed,
             **task,
         )
 
+    @property
+    def _seed(self) -> int:
+        """The library's seed: a whole number as it is, and from a generator without using it up."""
+        if isinstance(self.random_state, np.random.RandomState):
+            return int(deepcopy(self.random_state).randint(2**31))
+        return 0 if self.random_state is None else self.random_state
+
     def _predicted(self, X: Any) -> NDArray[np.float64]:
         check_is_fitted(self, "_trained")
-        return self._trained.model.predict(samples(self._trained.inputs, table_of(self, X, reset=False)))
+        inputs = self._trained.inputs
+        matrix = samples(inputs, table_of(self, X, reset=False))
+        refuse_infinite([each.feature for each in inputs], matrix)
+        return self._trained.model.predict(matrix)
 
     @property
-    def model_(self) -> Any:
+    def model_(self) -> StockModel:
         """The stock model on raw features."""
         check_is_fitted(self, "_trained")
         return self._trained.model
 
     @property
-    def statements_(self) -> Sequence[Any]:
+    def statements_(self) -> Sequence[Statement]:
         """What was promised about the columns of each partner."""
         check_is_fitted(self, "_trained")
         return self._trained.statements
@@ -279,15 +268,11 @@ class _OpBoost(BaseEstimator):
     @property
     def feature_importances_(self) -> NDArray[np.float64]:
         """The share of each column of X in what all splits together gained."""
-        names, found = self._columns, np.zeros(self.n_features_in_)
+        check_is_fitted(self, "_trained")
+        names, found = feature_names(self), np.zeros(self.n_features_in_)
         for each, gain in zip(self._trained.inputs, self._trained.gains.values(), strict=True):
             found[names.index(each.column)] += gain
         return found / found.sum() if found.sum() else found
-
-    @property
-    def _columns(self) -> list[str]:
-        names = getattr(self, "feature_names_in_", None)
-        return [f"x{place}" for place in range(self.n_features_in_)] if names is None else [str(name) for name in names]
 
 
 class OpBoostClassifier(ClassifierMixin, _OpBoost):
@@ -355,11 +340,3 @@ class OpBoostRegressor(RegressorMixin, _OpBoost):
 def _refuse_none(estimator: BaseEstimator, y: Any) -> None:
     if y is None:
         raise UsageError(f"{type(estimator).__name__} requires y to be passed, but the target y is None")
-
-
-def _compared(column: pa.ChunkedArray, backend: Literal["xgboost", "lightgbm"]) -> pa.ChunkedArray:
-    """Return numbers as the model will compare them, so that each raw value falls on the side of its code."""
-    if not pa.types.is_float64(column.type):
-        return column
-    values = column.to_numpy()
-    return pa.chunked_array([pa.array(as_compared(values, backend))])

@@ -7,7 +7,7 @@ from typing import Literal
 import msgspec
 
 from veilboost.errors import SettingError
-from veilboost.settings import positive, whole
+from veilboost.settings import one_of, positive, whole
 from veilboost.trees.library import library
 
 Task = Literal["binary", "multiclass", "regression"]
@@ -42,8 +42,8 @@ class BoostingSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown
     seed: int = 0
 
     def __post_init__(self) -> None:
-        _one_of("task", self.task, ("binary", "multiclass", "regression"))
-        _one_of("backend", self.backend, ("xgboost", "lightgbm"))
+        one_of("task", self.task, ("binary", "multiclass", "regression"))
+        one_of("backend", self.backend, ("xgboost", "lightgbm"))
         self._check_numbers()
         self._check_classes()
         self._check_curvature()
@@ -82,8 +82,3 @@ class BoostingSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown
                 raise SettingError(f"parameters.{name}", "must be finite", value)
         if self.parameters:
             library(self.backend).check_parameters(self)
-
-
-def _one_of(name: str, value: object, known: tuple[str, ...]) -> None:
-    if value not in known:
-        raise SettingError(name, f"must be one of {', '.join(known)}", value)

@@ -1,6 +1,7 @@
 """From noisy codes to ordinal numbers, and from a split between two of them to a raw value."""
 
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any, Literal
 
 import numpy as np
@@ -81,6 +82,8 @@ def numbers(raw: NDArray[Any]) -> NDArray[np.float64]:
     >>> numbers(np.array(["1970-01-03"], "M8[D]"))
     array([2.])
     """
+    if len(raw) and isinstance(raw[0], datetime):  # with a time zone, which is UTC
+        raw = np.array([each.replace(tzinfo=None) for each in raw.tolist()], "M8[us]")
     if raw.dtype.kind == "M":
         gaps = np.isnat(raw)
         return np.where(gaps, np.nan, raw.astype(np.int64).astype(np.float64))

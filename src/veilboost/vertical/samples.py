@@ -1,6 +1,6 @@
 """Raw samples, or desensitised ones, as the numbers that a model compares."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -20,12 +20,13 @@ def samples(inputs: Sequence[Input], table: pa.Table) -> NDArray[np.float64]:
     A table that was desensitised bit by bit may hold the bits of a category in the place of the column.
     """
     out = np.empty((table.num_rows, len(inputs)), order="F")
+    columns = dict(zip(table.column_names, table.columns, strict=True))
     for place, each in enumerate(inputs):
-        out[:, place] = _numbers(each, table)
+        out[:, place] = _numbers(each, columns)
     return out
 
 
-def needed(inputs: Sequence[Input], names: Sequence[str]) -> list[str]:
+def needed(inputs: Sequence[Input], names: Collection[str]) -> list[str]:
     """Return which columns of a table with these ``names`` the model reads, or refuse a table that lacks one.
 
     >>> needed([Input(feature="age", column="age", party="shop", kind="number")], ["id", "age"])
@@ -34,13 +35,15 @@ def needed(inputs: Sequence[Input], names: Sequence[str]) -> list[str]:
     found = [each.feature if each.column not in names else each.column for each in inputs]
     for name, each in zip(found, inputs, strict=True):
         if name not in names:
-            raise DataError(each.column, "must be in the table: the model reads it", f"only {', '.join(names[:20])}")
+            raise DataError(
+                each.column, "must be in the table: the model reads it", f"only {', '.join(list(names)[:20])}"
+            )
     return list(dict.fromkeys(found))
 
 
-def _numbers(each: Input, table: pa.Table) -> NDArray[np.float64]:
-    (name,) = needed([each], table.column_names)
-    column = table[name].combine_chunks()
+def _numbers(each: Input, columns: Mapping[str, pa.ChunkedArray]) -> NDArray[np.float64]:
+    (name,) = needed([each], columns)
+    column = columns[name].combine_chunks()
     if isinstance(column, pa.ChunkedArray):  # of a table without rows
         column = pa.concat_arrays(column.chunks) if column.num_chunks else pa.array([], column.type)
     if isinstance(column, pa.DictionaryArray):
