@@ -54,7 +54,7 @@ MISTAKES = [
     ("unknown benchmark", ["bench", "samplings"], "samplings"),
     ("too few repeats", ["bench", "sampling", "--repeats", "2"], "repeats must be a whole number from 5"),
     ("too few values", ["bench", "sampling", "--values", "10"], "values must be a whole number from 100000"),
-    ("demo epsilon", ["demo", "--epsilon", "-2"], "epsilon must be a finite number above 0"),
+    ("an option that the demo has no more", ["demo", "--epsilon", "2"], "No such option: --epsilon"),
     ("demo into a file", ["demo", "--out", "taken"], "out must be a folder"),
     ("an audit of bits", ["audit", "table", "-m", "unary", "-e", "1", "-s", "9"], "must draw one number for each code"),
     ("an audit of rows", ["audit", "table", "-m", "duchi-vector", "-e", "1", "-s", "9"], "d must be given"),

@@ -9,6 +9,7 @@ from ideal import Floats, global_map, integers, local_map, nominal_adj_map, tigh
 from scipy.optimize import LinearConstraint, minimize
 
 from veilboost.errors import SettingError
+from veilboost.mechanisms import TightMap
 from veilboost.privacy import best_under_pairs, best_under_profile, expected_weighted_kendall, profile
 
 RIVALS = [
@@ -86,7 +87,7 @@ def test_a_hundred_codes() -> None:
 
 
 def test_a_rival_that_loses_nothing_is_refused() -> None:
-    with pytest.raises(SettingError, match="loss must be above 0"):
+    with pytest.raises(SettingError, match=r"^loss must be a number above 0; got 0.0"):
         best_under_profile([0.0, 1.0])
     with pytest.raises(SettingError, match="pair_losses must be a square matrix"):
         best_under_pairs(np.ones((2, 3)))
@@ -96,6 +97,28 @@ def test_a_rival_that_loses_nothing_is_refused() -> None:
 def test_a_rival_must_be_a_list_of_a_size_that_can_be_solved(wrong: Any) -> None:
     with pytest.raises(SettingError, match=r"epsilon_by_distance must be a list|size of the rival must be"):
         best_under_profile(wrong)
+
+
+@pytest.mark.parametrize("wrong", ["a", math.nan, -1.0, None])
+def test_a_loss_must_be_a_number(wrong: Any) -> None:
+    with pytest.raises(SettingError, match=r"^loss must be a number above 0; got"):
+        best_under_profile([wrong])
+    with pytest.raises(SettingError, match=r"^loss must be a number above 0; got"):
+        best_under_pairs(np.array([[1.0, wrong], [wrong, 1.0]], dtype=object))
+
+
+@pytest.mark.parametrize(
+    "gaps",
+    [
+        (1e-3, 20.0, 1e-3, math.inf, 1.0, 1e-3, 18.0),
+        (0.00364, 0.00132, 0.0251, 9.65, 0.2535, 5.527, 0.00333, 0.932, 4.91),
+        (3e-6, 20.0),
+    ],
+)
+def test_budgets_of_very_different_size_come_back_too(gaps: tuple[float, ...]) -> None:
+    losses = TightMap(gaps=gaps).profile().pairs()
+    assert best_under_pairs(losses) == pytest.approx(gaps, rel=1e-4)
+    assert min(best_under_profile([1e-300, 1e300])) > 0
 
 
 @pytest.mark.parametrize("wrong", [3, np.zeros((2, 3)), np.ones((257, 257)), [[1.0]]], ids=["a", "b", "c", "d"])

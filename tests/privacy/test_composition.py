@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from ideal import Floats, adj_map, global_map, tight_map
+from ideal import Floats, adj_map, global_map, randomised_response, tight_map
 
 from veilboost.errors import SettingError
 from veilboost.privacy import (
@@ -78,6 +78,32 @@ def test_gaps_of_one_domain_add_and_of_two_become_distances() -> None:
     assert "with certainty" in str(unbounded)
 
 
+@pytest.mark.parametrize(
+    ("mixed", "column", "row"),
+    [
+        ({"a": [DistanceLDP(0.5)], "b": [LDP(1.0)]}, 1.0, 1.5),
+        ({"a": [LDP(1.0), DistanceLDP(1.0)]}, 2.0, 2.0),
+        ({"a": [PartitionLDP(1.0, 0.5, 4)], "b": [PartitionLDP(0.25, 2.0, 5)]}, 2.0, 3.0),
+        ({"a": [PartitionLDP(1.0, 0.5, 4), GapLDP((0.25, 3.0))], "b": [DistanceLDP(0.5)]}, 4.0, 4.5),
+        ({"a": [PartitionLDP(math.inf, 0.5, 4)], "b": [LDP(1.0)]}, math.inf, math.inf),
+    ],
+)
+def test_different_promises_are_read_as_what_neighbours_lose(
+    mixed: dict[str, list[Definition]], column: float, row: float
+) -> None:
+    spent = compose(mixed)
+    assert spent.one_column == DistanceLDP(column)
+    assert spent.whole_row == DistanceLDP(row, neighbours=Neighbours.ONE_ROW)
+
+
+def test_a_mixture_loses_at_most_what_is_stated() -> None:
+    tables = adj_map(8, 3, 0.5, 0.2), randomised_response(8, 0.7)
+    spent = compose({"age": [PartitionLDP(0.5, 0.2, 3), LDP(0.7)]}).one_column
+    assert not isinstance(spent, ApproximateDP)
+    losses = joint(*tables)
+    assert all(losses[x, y] <= spent.pair_loss(x + 1, y + 1) + 1e-12 for x in range(8) for y in range(8))
+
+
 def test_in_a_whole_row_every_column_may_cross_its_own_worst_gap() -> None:
     spent = compose({"a": [GapLDP((0.1, 5.0))], "b": [GapLDP((5.0, 0.1))]})
     assert spent.whole_row == DistanceLDP(10.0, neighbours=Neighbours.ONE_ROW)
@@ -94,9 +120,6 @@ def test_guarantees_count_as_their_definitions() -> None:
     [
         {},
         {"a": []},
-        {"a": [LDP(1.0), DistanceLDP(1.0)]},
-        {"a": [PartitionLDP(1.0, 1.0, 4), PartitionLDP(1.0, 1.0, 5)]},
-        {"a": [PartitionLDP(1.0, 1.0, 4)], "b": [GapLDP((1.0,)), DistanceLDP(1.0)]},
         {"a": [ApproximateDP(1.0, 1e-6, neighbours=Neighbours.ONE_VALUE)]},
         {"a": [DistanceLDP(1.0, neighbours=Neighbours.ONE_OWNER)]},
     ],

@@ -93,8 +93,14 @@ def test_columns_without_order_are_named() -> None:
         weighted_kendall(np.array([3, 3]), np.array([1, 2]))
     with pytest.raises(SettingError, match="noisy must hold 2 values"):
         weighted_kendall(np.array([1, 3]), np.array([1]))
-    with pytest.raises(SettingError, match="noisy must be one column without missing"):
-        weighted_kendall(np.array([1, 3]), np.array([1.0, math.nan]))
+    gap = np.ma.array([1, 2], mask=[False, True])
+    for missing in (np.array([1.0, math.nan]), np.array(["2020", "NaT"], dtype="M8[Y]"), gap):
+        with pytest.raises(SettingError, match=r"^noisy must be without missing values"):
+            weighted_kendall(np.array([1, 3]), missing)
+    columns: list[Any] = [[1, None], [1, "b"], [[1, 2]], 3]
+    for column in columns:
+        with pytest.raises(SettingError, match=r"^noisy must be one column of numbers or times; got"):
+            weighted_kendall(np.array([1, 3]), column)
     neither: Any = "neither"
     with pytest.raises(SettingError, match="norm must be"):
         weighted_kendall(np.array([1, 3]), np.array([1, 2]), norm=neither)

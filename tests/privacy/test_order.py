@@ -3,6 +3,7 @@
 import itertools
 import math
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
@@ -150,14 +151,30 @@ def test_mean_noise_by_summing() -> None:
 
 
 def test_what_is_no_table_or_code_is_refused() -> None:
-    with pytest.raises(SettingError, match="table must be square"):
+    with pytest.raises(SettingError, match="table must have rows that sum to one"):
         order_preserving(np.ones((2, 2)))
+    tables: list[Any] = [[["a", "b"], ["c", "d"]], "ab", 3, None, [[1.0]], [[0.5, 0.5]]]
+    for table in tables:
+        with pytest.raises(SettingError, match=r"^table must be square, with numbers for 2 codes or more; got"):
+            mean_absolute_noise(table)
+    with pytest.raises(SettingError, match=r"^table must have rows that sum to one"):
+        order_preserving(np.array([[0.5, math.nan], [0.5, 0.5]]))
     with pytest.raises(SettingError, match="negative"):
         order_preserving(np.array([[1.5, -0.5], [0.5, 0.5]]))
     with pytest.raises(SettingError, match="right_values must be one or more codes from 1 to 2"):
         beta(np.eye(2), np.array([1]), np.array([3]))
+    columns: list[Any] = [[], [1.5], ["a"], [[1]], 1, None]
+    for column in columns:
+        with pytest.raises(SettingError, match=r"^left_values must be one or more codes from 1 to 2; got"):
+            beta(np.eye(2), column, np.array([2]))
     with pytest.raises(SettingError, match="ties must be a probability"):
         adj_bound(1.0, theta=2, size=4, ties=1.5)
+
+
+def test_tables_may_be_lists() -> None:
+    flip = [[0.75, 0.25], [0.25, 0.75]]
+    assert order_preserving(flip).tolist() == [0.5625]
+    assert mean_absolute_noise(flip) == 0.25
 
 
 def test_a_thousand_codes() -> None:

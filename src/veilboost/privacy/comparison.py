@@ -11,14 +11,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from veilboost.errors import GuaranteeError, SettingError
-from veilboost.settings import whole
+from veilboost.settings import positive, whole
 
 Floats = NDArray[np.float64]
 Limits = list[tuple[int, int, float]]
 """Each: the gaps from the first index up to, not including, the second sum to at most the third."""
 
 _LARGEST = 256  # the programmes hold a number for each pair and each gap
-_SMALLEST = 1e-3  # of the budget per gap of the tightest constraint: no gap is ever smaller
+_SMALLEST = 1e-3  # of an even share of the least loss that bounds it: no gap is ever smaller
+_TOLERANCE = 1e-10  # the finest that the solver takes
 _SHRINK = 1 - 2.0**-40  # what rounding of sums may not use up
 
 
@@ -50,14 +51,12 @@ def best_under_pairs(pair_losses: Floats) -> tuple[float, ...]:
     if not isinstance(pair_losses, np.ndarray) or pair_losses.ndim != 2 or len(set(pair_losses.shape)) != 1:
         raise SettingError("pair_losses", "must be a square matrix", pair_losses)
     size = whole("size of the rival", len(pair_losses), 2, _LARGEST)
-    limits = [(x, y, _checked(float(pair_losses[x, y]))) for x in range(size) for y in range(x + 1, size)]
+    limits = [(x, y, _checked(pair_losses[x, y])) for x in range(size) for y in range(x + 1, size)]
     return _within(_best(size - 1, limits), limits)
 
 
-def _checked(loss: float) -> float:
-    if not loss > 0:
-        raise SettingError("loss", "must be above 0 for every pair, as a gap of zero is refused", loss)
-    return float(loss)
+def _checked(loss: object) -> float:
+    return positive("loss", loss, infinite=True)
 
 
 def _best(count: int, limits: Limits) -> Floats:
@@ -68,31 +67,43 @@ def _best(count: int, limits: Limits) -> Floats:
     rows = np.zeros((len(finite), count))
     for row, (start, stop, _) in zip(rows, finite, strict=True):
         row[start:stop] = 1
-    bounded = rows.any(axis=0)
-    most = np.array([loss for *_, loss in finite])
+    most = np.array([loss for *_, loss in finite])[:, None]
+    caps = np.where(rows > 0, most, math.inf).min(axis=0)
+    bounded = np.isfinite(caps)
     lies_between = (np.arange(1, count + 1) * np.arange(count, 0, -1.0))[bounded]
-    gaps[bounded] = _solve(lies_between / lies_between.max(), rows[:, bounded], most / most.max()) * most.max()
+    gaps[bounded] = _solve(lies_between, caps[bounded], rows[:, bounded] * (caps[bounded] / most)) * caps[bounded]
     return gaps
 
 
-def _solve(goal: Floats, rows: Floats, most: Floats) -> Floats:
-    """Make ``goal @ gaps`` as large as ``rows @ gaps <= most`` lets it be, and then the smallest gap."""
-    least = _SMALLEST * float((most / rows.sum(axis=1)).min())
-    best = _maximum(goal, rows, most, least)
-    rise = np.column_stack((-np.eye(len(goal)), np.ones(len(goal))))
-    keep = np.append(-goal, 0.0)
+def _solve(goal: Floats, caps: Floats, rows: Floats) -> Floats:
+    """Return gaps as shares of the ``caps``, the least loss that bounds each: losses of any size are solved alike.
+
+    They make ``goal @ gaps`` as large as ``rows @ shares <= 1`` lets it be, and then the smallest gap.
+    """
+    scaled, least = goal * caps / (goal * caps).max(), np.full(len(caps), _SMALLEST / len(caps))
+    best = _maximum(scaled, rows, np.ones(len(rows)), least)
+    rise = np.column_stack((-np.diag(caps / caps.max()), np.ones(len(caps))))
+    keep = np.append(-scaled, 0.0)
     even_rows = np.vstack((np.column_stack((rows, np.zeros(len(rows)))), keep, rise))
-    even_most = np.concatenate((most, [-float(goal @ best) * (1 - 1e-9)], np.zeros(len(goal))))
-    return _maximum(np.append(np.zeros(len(goal)), 1.0), even_rows, even_most, least)[:-1]
+    even_most = np.concatenate((np.ones(len(rows)), [-float(scaled @ best) * (1 - 1e-9)], np.zeros(len(caps))))
+    return _maximum(np.append(np.zeros(len(caps)), 1.0), even_rows, even_most, np.append(least, 0.0))[:-1]
 
 
-def _maximum(goal: Floats, rows: Floats, most: Floats, least: float) -> Floats:
+def _maximum(goal: Floats, rows: Floats, most: Floats, least: Floats) -> Floats:
     from scipy.optimize import linprog
 
-    found = linprog(-goal, A_ub=rows, b_ub=most, bounds=(least, None))
+    bounds = [(each, None) for each in least.tolist()]
+    found = linprog(
+        -goal,
+        A_ub=rows,
+        b_ub=most,
+        bounds=bounds,
+        options={"primal_feasibility_tolerance": _TOLERANCE, "dual_feasibility_tolerance": _TOLERANCE},
+    )
     if found.x is None:
         raise GuaranteeError(f"the linear programme for the best gaps failed: {found.message}")
-    return np.asarray(found.x, dtype=np.float64)
+    above: Floats = np.maximum(found.x, least)
+    return above
 
 
 def _within(gaps: Floats, limits: Limits) -> tuple[float, ...]:

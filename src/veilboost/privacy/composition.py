@@ -2,14 +2,15 @@
 
 Releases of one value add up: dLDP budgets by Theorem B.1, partition budgets by Theorem B.2, pure and per-gap
 budgets by the same proof. All releases of one column are read in the same codes: it is for the caller to give those of
-one domain. Gap budgets over different sizes, or next to distance budgets, are first read as what they imply: the
-distance budget of their largest gap. Whatever else does not add is refused.
+one domain. Where definitions differ, or their partitions or numbers of gaps, each is first read as what it implies: the
+dLDP of what neighbouring codes may lose. Promises about whole rows and failure probabilities do not add: refused.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from veilboost.errors import SettingError
+from veilboost.privacy.budget import neighbour_loss
 from veilboost.privacy.guarantee import (
     LDP,
     Definition,
@@ -43,9 +44,8 @@ def compose(releases: Mapping[str, Sequence[Definition | Guarantee]]) -> Composi
     >>> spent = compose({"age": [DistanceLDP(0.5), DistanceLDP(0.25)], "income": [DistanceLDP(0.5)]})
     >>> spent.one_column.epsilon, spent.whole_row.epsilon
     (0.75, 1.25)
-    >>> compose({"age": [DistanceLDP(0.5)], "income": [LDP(1.0)]})
-    Traceback (most recent call last):
-    veilboost.errors.SettingError: releases must share one definition; got ['DistanceLDP', 'LDP']
+    >>> compose({"age": [DistanceLDP(0.5)], "colour": [LDP(1.0)]}).whole_row.epsilon
+    1.5
     """
     if not isinstance(releases, Mapping) or not releases:
         raise SettingError("releases", "must name columns with their releases", releases)
@@ -63,7 +63,7 @@ def compose(releases: Mapping[str, Sequence[Definition | Guarantee]]) -> Composi
 
 def _moving_apart(columns: list[Definition]) -> list[Definition]:
     """Read gap budgets as those of their largest gap: in a whole row each column may move across another gap."""
-    return [DistanceLDP(max(column.gaps)) if isinstance(column, GapLDP) else column for column in columns]
+    return [DistanceLDP(neighbour_loss(column)) if isinstance(column, GapLDP) else column for column in columns]
 
 
 def _known(release: Definition | Guarantee) -> Definition:
@@ -76,17 +76,9 @@ def _known(release: Definition | Guarantee) -> Definition:
 
 
 def _alike(definitions: list[Definition]) -> list[Definition]:
-    """Bring gap budgets that do not match to the distance budgets they imply; refuse every other mixture."""
-    gaps = {d.size for d in definitions if isinstance(d, GapLDP)}
-    if len(gaps) > 1 or (gaps and any(isinstance(d, DistanceLDP) for d in definitions)):
-        definitions = [DistanceLDP(max(d.gaps)) if isinstance(d, GapLDP) else d for d in definitions]
-    names = sorted({type(d).__name__ for d in definitions})
-    if len(names) > 1:
-        raise SettingError("releases", "must share one definition", names)
-    thetas = sorted({d.theta for d in definitions if isinstance(d, PartitionLDP)})
-    if len(thetas) > 1:
-        raise SettingError("releases", "must share one partition length theta", thetas)
-    return definitions
+    """Return definitions whose budgets add as they are, or else the dLDP that each implies."""
+    kinds = {(type(d), getattr(d, "theta", None), getattr(d, "size", None)) for d in definitions}
+    return definitions if len(kinds) == 1 else [DistanceLDP(neighbour_loss(d)) for d in definitions]
 
 
 def _combine(alike: Sequence[Definition], total: _Total, neighbours: Neighbours) -> Definition:

@@ -17,8 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from veilboost.errors import SettingError
-from veilboost.privacy.order import Floats, order_preserving_pairs
-from veilboost.privacy.profile import Weights
+from veilboost.privacy.order import Table, order_preserving_pairs
 
 Integers = NDArray[np.int64]
 Norm = Literal["raw", "both"]
@@ -49,7 +48,7 @@ def weighted_kendall(raw: NDArray[Any], noisy: NDArray[Any], *, norm: Norm = "ra
     return math.copysign(math.sqrt(both * both / (all_raw * untied)), both) if untied else 0.0
 
 
-def expected_weighted_kendall(table: Weights | Floats, *, norm: Norm = "raw") -> float:
+def expected_weighted_kendall(table: Table, *, norm: Norm = "raw") -> float:
     """Return what :func:`weighted_kendall` tends to for many uniform codes sent through ``table``.
 
     >>> round(expected_weighted_kendall(np.array([[0.75, 0.25], [0.25, 0.75]])), 3)
@@ -67,8 +66,11 @@ def expected_weighted_kendall(table: Weights | Floats, *, norm: Norm = "raw") ->
 
 def _dense_ranks(name: str, values: NDArray[Any]) -> Integers:
     column = np.asarray(values)
-    if column.ndim != 1 or (column.dtype.kind == "f" and np.isnan(column).any()):
-        raise SettingError(name, "must be one column without missing values", f"shape {column.shape}")
+    if column.ndim != 1 or column.dtype.kind not in "biufmM":
+        found = f"shape {column.shape} of {column.dtype}"
+        raise SettingError(name, "must be one column of numbers or times", found)
+    if np.ma.is_masked(values) or (column != column).any():
+        raise SettingError(name, "must be without missing values", "a column with some")
     ranks: Integers = np.unique(column, return_inverse=True)[1].astype(np.int64)
     return ranks
 

@@ -5,6 +5,7 @@ The bounds are the printed formulas: where they are negative they say nothing.
 """
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +15,7 @@ from veilboost.privacy.profile import TOTAL, Weights
 from veilboost.settings import positive, whole
 
 Floats = NDArray[np.float64]
+Table = Weights | Floats | Sequence[Sequence[float]]
 Codes = NDArray[np.int64]
 
 _LARGEST = 2**31 - 1
@@ -29,7 +31,7 @@ def probabilities(weights: Weights) -> Floats:
     return shares
 
 
-def order_preserving_pairs(table: Weights | Floats) -> Floats:
+def order_preserving_pairs(table: Table) -> Floats:
     """Return the matrix of ``P[o2 > o1]``, row x1 - 1, column x2 - 1, by one matrix product.
 
     >>> order_preserving_pairs(np.array([[0.75, 0.25], [0.25, 0.75]])).tolist()
@@ -42,7 +44,7 @@ def order_preserving_pairs(table: Weights | Floats) -> Floats:
     return pairs
 
 
-def order_preserving(table: Weights | Floats) -> Floats:
+def order_preserving(table: Table) -> Floats:
     """Return the exact minimum of ``P[o2 > o1]`` over the pairs 1, 2, … codes apart.
 
     >>> order_preserving(np.array([[0.75, 0.25], [0.25, 0.75]])).tolist()
@@ -117,7 +119,7 @@ def local_bound(epsilon: float, *, theta: int, size: int) -> Floats:
     return bound
 
 
-def beta(table: Weights | Floats, left_values: Codes, right_values: Codes) -> float:
+def beta(table: Table, left_values: Codes, right_values: Codes) -> float:
     """Return the probability that every left value comes out strictly below every right value (Theorem 5.1).
 
     Exact up to float rounding, in time proportional to the values plus the table. The theorem's printed sum
@@ -144,7 +146,7 @@ def beta(table: Weights | Floats, left_values: Codes, right_values: Codes) -> fl
     return min(1.0, math.fsum(np.exp(at_most[possible] + above[possible]) * maximum_here))
 
 
-def mean_absolute_noise(table: Weights | Floats) -> float:
+def mean_absolute_noise(table: Table) -> float:
     """Return the mean of ``|o - x|`` over uniform inputs x.
 
     >>> mean_absolute_noise(np.array([[0.75, 0.25], [0.25, 0.75]]))
@@ -163,11 +165,13 @@ def _ordered(epsilon: float, distance: Codes, size: int) -> Floats:
     return bound
 
 
-def _shares(table: Weights | Floats) -> Floats:
-    scale = float(TOTAL) if table.dtype == np.uint64 else 1.0
-    shares: Floats = np.asarray(table, dtype=np.float64) / scale
-    if shares.ndim != 2 or shares.shape[0] != shares.shape[1] or not np.allclose(shares.sum(axis=1), 1):
-        raise SettingError("table", "must be square with rows that sum to one", f"shape {shares.shape}")
+def _shares(table: Table) -> Floats:
+    given = np.asarray(table)
+    if given.dtype.kind not in "uif" or given.ndim != 2 or not given.shape[0] == given.shape[1] > 1:
+        raise SettingError("table", "must be square, with numbers for 2 codes or more", f"shape {given.shape}")
+    shares: Floats = given.astype(np.float64) / (float(TOTAL) if given.dtype == np.uint64 else 1.0)
+    if not np.allclose(shares.sum(axis=1), 1):
+        raise SettingError("table", "must have rows that sum to one", shares.sum(axis=1).tolist())
     if not (shares >= 0).all():
         raise SettingError("table", "must not hold negative probabilities", float(shares.min()))
     return shares
@@ -175,7 +179,7 @@ def _shares(table: Weights | Floats) -> Floats:
 
 def _counts(name: str, values: Codes, size: int) -> Codes:
     codes = np.asarray(values)
-    if not len(codes) or codes.min() < 1 or codes.max() > size:
+    if codes.ndim != 1 or codes.dtype.kind not in "iu" or not len(codes) or codes.min() < 1 or codes.max() > size:
         raise SettingError(name, f"must be one or more codes from 1 to {size}", values)
     return np.bincount(codes, minlength=size + 1)[1:]
 
