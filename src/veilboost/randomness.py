@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from veilboost.compiled import compiled
 from veilboost.domain import Domain
 from veilboost.errors import DataError, GuaranteeError, SettingError
-from veilboost.settings import whole
+from veilboost.settings import printable, whole
 
 Halves = NDArray[np.uint32]
 Blocks = NDArray[np.uint64]
@@ -130,11 +130,9 @@ class PermanentBits(Bits):
         if not isinstance(secret, bytes) or len(secret) != KEY_BYTES:
             held = f"{len(secret)} bytes" if isinstance(secret, bytes) else type(secret).__name__
             raise SettingError("secret", f"must be {KEY_BYTES} bytes", held)
-        if not isinstance(source, str) or not source or not source.isprintable():
-            raise SettingError("source", "must be printable text", source)
         if not isinstance(domain, Domain | None):
             raise SettingError("domain", "must be the column's Domain", domain)
-        self.source, self.domain = source, domain
+        self.source, self.domain = printable("source", source), domain
         self.version = whole("version", version, 0, 2**32 - 1)
         self._secret = secret
         self._rows = row_keys if isinstance(row_keys, RowKeys) else RowKeys.of(row_keys)

@@ -55,6 +55,18 @@ def one_of(name: str, value: object, known: tuple[str, ...]) -> None:
         raise SettingError(name, f"must be one of {', '.join(known)}", value)
 
 
+def printable(name: str, value: object) -> str:
+    """Return ``value`` as text that prints in one line, or refuse it.
+
+    >>> printable("job", "")
+    Traceback (most recent call last):
+    veilboost.errors.SettingError: job must be printable text; got ''
+    """
+    if not isinstance(value, str) or not value or not value.isprintable():
+        raise SettingError(name, "must be printable text", value)
+    return value
+
+
 def fix(frozen: object, name: str, value: object) -> None:
     """Store the checked ``value`` of a field while its frozen dataclass is being made."""
     object.__setattr__(frozen, name, value)

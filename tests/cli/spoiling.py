@@ -76,6 +76,10 @@ def released(then: Spoil) -> Spoil:
     return spoil
 
 
+def both(*spoils: Spoil) -> Spoil:
+    return lambda party: [spoil(party) for spoil in spoils]
+
+
 def gone(name: str) -> Spoil:
     return lambda party: (party.folder / name).unlink()
 

@@ -1,7 +1,7 @@
 """Every bad policy is one line that names file, place and rule; nothing is made or changed."""
 
 import pytest
-from spoiling import RELEASE, Spoil, a_folder, check, policy, text
+from spoiling import RELEASE, Spoil, a_folder, both, check, policy, text
 
 from party import Party
 
@@ -25,7 +25,22 @@ POLICIES: list[tuple[str, Spoil, str]] = [
     ("an unknown key of csv", policy("[caps]", "[csv]\nquote = 1\n[caps]"), "csv: Object contains unknown field"),
     ("no party", policy('party = "bank"', ""), "missing required field `party`"),
     ("party as a number", policy('party = "bank"', "party = 3"), "party: Expected `str`"),
-    ("an unprintable party", policy('party = "bank"', 'party = "b\\u0007"'), "columns.age: source must be printable"),
+    ("an unprintable party", policy('party = "bank"', 'party = "b\\u0007"'), "party must be printable"),
+    (
+        "a party of two lines",
+        both(policy("cap = 2.0", 'cap = 2.0\nsource = "a"'), policy('"bank"', '"bank\\nPurpose: none"')),
+        "party must be printable text",
+    ),
+    (
+        "a key's name with a hole",
+        policy("[rows]", 'noise_key = "a\\u0000"\n[rows]'),
+        "noise_key must be printable text",
+    ),
+    (
+        "a purpose of two lines",
+        policy('"churn"', '"churn\\nJob: x"'),
+        "grants: who and purposes must be printable text",
+    ),
     ("rows as a list", policy("[rows]\n", "[[rows]]\n"), "rows: Expected `object`"),
     ("no row key", policy('key = "id"', ""), "rows.key must name"),
     ("no type of row key", policy('type = "integer"', ""), "rows.key must name"),
@@ -39,8 +54,8 @@ POLICIES: list[tuple[str, Spoil, str]] = [
     ("a row cap that is no number", policy("[caps]", "[caps]\nrow = nan"), "caps.row must be a number above 0"),
     ("a row cap beyond all bounds", policy("[caps]", "[caps]\nrow = 1e9"), "caps.row must lie from"),
     ("no grants", policy('[[grants]]\nwho = "shop"\npurposes = ["churn"]', ""), "missing required field `grants`"),
-    ("a grant to nobody", policy('who = "shop"', 'who = ""'), "grants must each say who"),
-    ("a grant for nothing", policy('["churn"]', "[]"), "grants must each say who"),
+    ("a grant to nobody", policy('who = "shop"', 'who = ""'), "who and purposes must be printable"),
+    ("a grant for nothing", policy('["churn"]', "[]"), "grants must each be for at least one"),
     (
         "a grant of a column that is not there",
         policy('["churn"]', '["churn"]\ncolumns = ["wage"]'),
@@ -77,6 +92,7 @@ POLICIES: list[tuple[str, Spoil, str]] = [
         policy("[caps]", '[csv]\nencoding = "base64"\n[caps]'),
         "encoding must be a text encoding",
     ),
+    ("an encoding of names", policy("[caps]", '[csv]\nencoding = "punycode"\n[caps]'), "encoding must be a text"),
     ("an encoding with a hole", policy("[caps]", '[csv]\nencoding = "a\\u0000"\n[caps]'), "encoding must be a text"),
     ("two commas", policy("[caps]", '[csv]\ndecimal = ","\n[caps]'), "decimal must be '.' or ','"),
     ("a blank of the draft", policy('"bank"', '"<your name>"'), "party must be filled in"),

@@ -3,7 +3,7 @@
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from spoiling import ARROW, PARQUET, RELEASE, Spoil, check, column, gone, lines, nothing, text, truncated
+from spoiling import ARROW, PARQUET, RELEASE, Spoil, both, check, column, gone, lines, nothing, policy, text, truncated
 
 from party import Party, run
 
@@ -51,6 +51,24 @@ TABLES: list[tuple[str, Spoil, list[str], str]] = [
         RELEASE,
         "must be whole numbers of 64 bits in every row; found none at row 3",
     ),
+    (
+        "a long line in another encoding",
+        text("table.csv", b"id,age,colour,town\n1,30,red,K\xf6ln,x\n"),
+        RELEASE,
+        "table.csv: line 2 must have 4 fields; it has 5",
+    ),
+    (
+        "a name that would steer a terminal",
+        text("table.csv", "id,\x1b[31mage,colour,town\n1,30,red,x\n"),
+        RELEASE,
+        "found only id, ?[31mage, colour, town",
+    ),
+    (
+        "a row key too long",
+        both(policy('"integer"', '"text"'), lines("k" * 5000 + ",30,red,x")),
+        RELEASE,
+        "column 'id' must be at most 4095 bytes long; found one of 5000 bytes",
+    ),
     ("another ending", nothing, ["desensitise", "table.xls", *RELEASE[2:]], "table.xls: must end with .csv"),
     ("another ending out", nothing, [*RELEASE[:2], "out.xlsx", *RELEASE[3:]], "out.xlsx: must end with"),
     ("onto itself", nothing, [*RELEASE[:2], "sub/../table.csv", *RELEASE[3:]], "is the table itself"),
@@ -96,6 +114,24 @@ TABLES: list[tuple[str, Spoil, list[str], str]] = [
         column("town", [["x"], ["y"]]),
         [*PARQUET[:2], "out.csv", *PARQUET[3:]],
         "column 'town' must be of a type that a .csv file can hold",
+    ),
+    (
+        "bytes into CSV",
+        column("town", [b"x", b"\xff"]),
+        [*PARQUET[:2], "out.csv", *PARQUET[3:]],
+        "column 'town' must be of a type that a .csv file can hold; found binary",
+    ),
+    (
+        "a category astray",
+        column("colour", pa.DictionaryArray.from_arrays([0, 7], ["red", "green"], safe=False), "arrow"),
+        ARROW,
+        "table.arrow: is damaged after row 0",
+    ),
+    (
+        "a carried category astray",
+        column("town", pa.DictionaryArray.from_arrays([0, -7], ["x", "y"], safe=False), "arrow"),
+        ARROW,
+        "table.arrow: is damaged after row 0",
     ),
     (
         "a database without a table",

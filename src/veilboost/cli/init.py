@@ -1,9 +1,11 @@
 """`veilboost init`: files to begin with."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+
+from veilboost.cli.train import Delimiter
 
 app = typer.Typer(no_args_is_help=True, help="Write a file to begin with.")
 
@@ -17,9 +19,12 @@ def _files() -> None:
 def policy(
     table: Annotated[str, typer.Argument(metavar="TABLE", help="The table it is for; its values are not looked at.")],
     out: Annotated[Path, typer.Option("--out", help="The file to write.")] = Path("policy.toml"),
+    delimiter: Delimiter = None,
+    encoding: Annotated[str | None, typer.Option(help="How a CSV file is encoded; utf-8.")] = None,
+    decimal: Annotated[str | None, typer.Option(help="The decimal mark of a CSV file; a full stop.")] = None,
 ) -> None:
     """Write a commented draft of a policy, from the names and types of a table's columns."""
-    from veilboost.data import open_source
+    from veilboost.data import Dialect, open_source
     from veilboost.errors import FileError
     from veilboost.files import write_whole
     from veilboost.release import draft
@@ -27,7 +32,9 @@ def policy(
 
     if out.exists():
         raise FileError(out, "is there already")
-    text = draft(open_source(table))
+    options = {"delimiter": delimiter, "encoding": encoding, "decimal": decimal}
+    given: dict[str, Any] = {name: value for name, value in options.items() if value is not None}
+    text = draft(open_source(table, Dialect(**given) if given else None))
     write_whole(out, text)
     terminal.say(f"{out}: a draft; fill in what stands in <angle brackets>")
 

@@ -42,13 +42,16 @@ def show(file: File = _DEFAULT, json: Json = False) -> None:
 @app.command("export")
 def export(out: Annotated[Path, typer.Argument(help="The file to write.")], file: File = _DEFAULT) -> None:
     """Write every line with its hash, one JSON document a line: an auditor can recompute the chain from it."""
-    from veilboost.files import write_whole
+    from veilboost.errors import FileError
+    from veilboost.files import write_private
     from veilboost.release import Ledger
     from veilboost.report import ledger_lines, terminal
 
+    if out.exists():
+        raise FileError(out, "is there already")
     with Ledger(file) as ledger:
         lines = ledger.lines()
-        write_whole(out, ledger_lines.export(ledger, lines))
+        write_private(out, ledger_lines.export(ledger, lines).encode())
     terminal.say(f"{out}: {len(lines)} lines")
 
 

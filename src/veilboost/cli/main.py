@@ -94,10 +94,14 @@ def _run() -> int:
 
 
 def _fail(message: str, code: int) -> int:
-    """Say in one line why the program ends; where a command was missing, its help has said so already."""
+    """Say in one line why the program ends; where a command was missing, its help has said so already.
+
+    A message may quote a file: what would steer a terminal is not passed on.
+    """
     if not message:
         return code
-    sys.stderr.write(f"veilboost: {' '.join(message.split())}\n")
+    line = "".join(each if each.isprintable() else "?" for each in " ".join(message.split()))
+    sys.stderr.write(f"veilboost: {line}\n")
     return code
 
 

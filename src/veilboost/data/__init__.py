@@ -1,6 +1,6 @@
 """Tables in and out: CSV, Parquet, Arrow and PostgreSQL, a batch at a time."""
 
-from veilboost.data.columns import coded, first_misfit, fits
+from veilboost.data.columns import coded, first_misfit, fits, is_text
 from veilboost.data.dialect import Dialect
 from veilboost.data.sink import Sink, open_sink
 from veilboost.data.source import MemorySource, Source, open_source
@@ -14,6 +14,7 @@ __all__ = [
     "coded",
     "first_misfit",
     "fits",
+    "is_text",
     "open_sink",
     "open_source",
     "read_whole",

@@ -31,6 +31,7 @@ class ArrowSource(Source):
                 for batch in _each(self._open(file)):
                     for start in range(0, batch.num_rows, BATCH_ROWS):
                         part = batch.select(list(columns)).slice(start, BATCH_ROWS)
+                        part.validate(full=True)  # an index or an offset that leads astray would read foreign memory
                         done += part.num_rows
                         yield part, min(1.0, file.tell() / self._bytes)
             except (pa.ArrowException, OSError) as error:

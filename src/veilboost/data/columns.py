@@ -21,7 +21,7 @@ def fits(domain: Domain, kind: pa.DataType) -> bool:
     (True, False)
     """
     inner = kind.value_type if isinstance(kind, pa.DictionaryType) else kind
-    text, whole = _is_text(inner), pa.types.is_integer(inner)
+    text, whole = is_text(inner), pa.types.is_integer(inner)
     number = whole or pa.types.is_floating(inner)
     allowed = {
         "numbers": number,
@@ -52,7 +52,7 @@ def coded(domain: Domain, column: pa.Array, *, first_row: int, decimal: str | No
 
 def _plain(domain: Domain, column: pa.Array, first_row: int) -> pa.Array:
     """Return ``column`` in the one type of several that its values have in Python."""
-    if isinstance(column, pa.DictionaryArray) and not _is_text(column.type.value_type):
+    if isinstance(column, pa.DictionaryArray) and not is_text(column.type.value_type):
         column = column.dictionary_decode()
     kind = column.type
     if pa.types.is_timestamp(kind) and kind.tz is not None:
@@ -148,5 +148,6 @@ def first_misfit(values: pa.Array, target: pa.DataType) -> int:
     return low
 
 
-def _is_text(kind: pa.DataType) -> bool:
+def is_text(kind: pa.DataType) -> bool:
+    """Whether Arrow's ``kind`` is text."""
     return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))

@@ -1,5 +1,6 @@
 """CSV files in: every value as text, to be read by the rule of its column's domain."""
 
+import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from veilboost.data.source import Source
 from veilboost.errors import FileError
 
 _BLOCK = 8 << 20
+_RAGGED = re.compile(r"Row #(\d+): Expected (\d+) columns, got (\d+)")
 
 
 class CsvSource(Source):
@@ -18,20 +20,16 @@ class CsvSource(Source):
 
     def __init__(self, path: Path, dialect: Dialect) -> None:
         self._path, self._dialect, self._bytes = path, dialect, path.stat().st_size
-        self.delimiter = dialect.delimiter
-        self._ragged: csv.InvalidRow | None = None
         with pa.OSFile(str(path)) as file:
             names = self._open(file, None).schema.names
-        super().__init__(str(path), pa.schema([(name, pa.string()) for name in names]), decimal=dialect.decimal)
+        super().__init__(str(path), pa.schema([(name, pa.string()) for name in names]), dialect=dialect)
 
     def _open(self, file: pa.OSFile, columns: Sequence[str] | None) -> csv.CSVStreamingReader:
         try:
             return csv.open_csv(
                 file,
                 csv.ReadOptions(block_size=_BLOCK, encoding=self._dialect.encoding, use_threads=False),
-                csv.ParseOptions(
-                    delimiter=self._dialect.delimiter, newlines_in_values=True, invalid_row_handler=self._note
-                ),
+                csv.ParseOptions(delimiter=self._dialect.delimiter, newlines_in_values=True),
                 csv.ConvertOptions(
                     include_columns=columns,
                     column_types=None if columns is None else dict.fromkeys(columns, pa.string()),
@@ -43,16 +41,10 @@ class CsvSource(Source):
         except (pa.ArrowException, UnicodeError, OSError) as error:
             raise self._refusal(error) from error
 
-    def _note(self, row: csv.InvalidRow) -> str:
-        self._ragged = row
-        return "error"
-
     def _refusal(self, error: Exception) -> FileError:
         """Say what is wrong without showing any value."""
-        if self._ragged is not None:
-            row = self._ragged
-            place = "a line" if row.number is None else f"line {row.number}"
-            problem = f"{place} must have {row.expected_columns} fields; it has {row.actual_columns}"
+        if ragged := _RAGGED.search(str(error)):
+            problem = "line {} must have {} fields; it has {}".format(*ragged.groups())
         elif not self._bytes or "Empty CSV" in str(error):
             problem = "is empty"
         elif isinstance(error, UnicodeError) or "UTF8" in str(error) or "UTF-8" in str(error):

@@ -1,6 +1,9 @@
 """How a CSV file is written: what stands between fields, which encoding, which decimal mark, what means missing."""
 
+import codecs
+
 import msgspec
+import pyarrow as pa
 
 from veilboost.errors import SettingError
 
@@ -26,6 +29,6 @@ class Dialect(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
         if self.decimal not in (".", ",") or self.decimal == self.delimiter:
             raise SettingError("decimal", "must be '.' or ',', and not the delimiter", self.decimal)
         try:
-            "a,1\n".encode(self.encoding).decode(self.encoding)
-        except (LookupError, ValueError):
+            codecs.decode(pa.py_buffer("a,1\n".encode(self.encoding)), self.encoding)  # as Arrow will
+        except (LookupError, ValueError, AttributeError):
             raise SettingError("encoding", "must be a text encoding that Python knows", self.encoding) from None

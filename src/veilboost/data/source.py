@@ -1,5 +1,6 @@
 """Where a table comes from: its columns by name and type, and its rows a batch at a time."""
 
+import os
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -16,19 +17,21 @@ BATCH_ROWS = 1 << 18
 class Source(ABC):
     """A table that is read in one pass, a batch of rows at a time, without ever being held whole."""
 
-    delimiter: str | None = None
-    """What stands between fields, in a CSV file."""
-
-    def __init__(self, name: str, schema: pa.Schema, *, decimal: str | None = None) -> None:
-        self.name, self.schema, self.decimal = name, schema, decimal
+    def __init__(self, name: str, schema: pa.Schema, *, dialect: Dialect | None = None) -> None:
+        self.name, self.schema, self.dialect = name, schema, dialect
         repeated = sorted(column for column, count in Counter(schema.names).items() if count > 1)
         if repeated:
             raise FileError(name, f"column names must differ; {repeated[0]!r} comes more than once")
 
     @property
     def textual(self) -> bool:
-        """Whether every value is text that has still to be read, with ``decimal`` as its decimal mark."""
-        return self.decimal is not None
+        """Whether every value is text that has still to be read, as ``dialect`` says."""
+        return self.dialect is not None
+
+    @property
+    def decimal(self) -> str | None:
+        """The decimal mark of values that are text still to be read."""
+        return self.dialect.decimal if self.dialect else None
 
     @abstractmethod
     def batches(self, columns: Sequence[str]) -> Iterator[tuple[pa.RecordBatch, float | None]]:
@@ -66,6 +69,8 @@ def open_source(where: str, dialect: Dialect | None = None) -> Source:
         raise FileError(where, f"must end with {', '.join(_ENDINGS)}, or begin with postgresql://")
     if not path.is_file():
         raise FileError(where, "there is no such file")
+    if not os.access(path, os.R_OK):
+        raise FileError(where, "may not be read by you")
     match path.suffix:
         case ".parquet":
             return parquet_file.ParquetSource(path)

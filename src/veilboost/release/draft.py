@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from veilboost.data import Source
+from veilboost.data import Dialect, Source
 
 _HEAD = """# A draft, made from the names and types of {name}: its values were not looked at.
 # Whatever stands in <angle brackets> is yours to say. Bounds, sizes and categories are public:
@@ -24,7 +24,8 @@ ledger = "ledger.db"
 key = "<column>"                  # your own stable primary key; it does not leave unless you carry it
 type = "integer"                  # or "text": the same in every file that holds these rows
 # of = "customers"                # what the keys number, where two tables name their key differently
-# noise = "fresh"                 # only without a stable key: drop key and type, and pay in full every time
+# noise = "fresh"                 # only without a stable key: drop key and type, and pay in full every time; say
+#                                 # in "of" what the rows are, or they count as rows of every table
 carry = []                        # columns that leave exactly as they are, without protection, as a join id
 
 [caps]
@@ -41,8 +42,8 @@ purposes = ["<purpose>"]
 _DIALECT = """
 [csv]                             # how CSV files of this table are written
 delimiter = {delimiter}
-encoding = "utf-8"
-decimal = "."
+encoding = {encoding}
+decimal = {decimal}
 missing = [""]                    # what an unquoted field without a value looks like
 """
 
@@ -56,9 +57,14 @@ cap = 2.0                         # what one row's value may spend in all; every
 
 def draft(source: Source) -> str:
     """Return a draft of a policy for the columns of ``source``."""
-    dialect = _DIALECT.format(delimiter=_quoted(source.delimiter)) if source.delimiter else ""
-    head = _HEAD.format(name=_comment(Path(source.name).name), dialect=dialect)
+    head = _HEAD.format(name=_comment(Path(source.name).name), dialect=_csv(source.dialect))
     return head + "".join(_column(field, textual=source.textual) for field in source.schema)
+
+
+def _csv(dialect: Dialect | None) -> str:
+    if dialect is None:
+        return ""
+    return _DIALECT.format(**{name: _quoted(getattr(dialect, name)) for name in ("delimiter", "encoding", "decimal")})
 
 
 def _column(field: pa.Field, *, textual: bool) -> str:

@@ -79,5 +79,5 @@ def _write(file: Path, version: int) -> NoiseKey:
     key = NoiseKey(version, datetime.now(UTC).isoformat(timespec="seconds"), secrets.token_bytes(KEY_BYTES))
     secret = base64.b64encode(key.secret).decode()
     held = _File(veilboost_noise_key=_FORMAT, version=version, created=key.created, secret=secret)
-    write_private(file, msgspec.json.format(msgspec.json.encode(held)))
+    write_private(file.resolve(), msgspec.json.format(msgspec.json.encode(held)))
     return key

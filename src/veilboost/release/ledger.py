@@ -56,20 +56,30 @@ class Ledger:
             raise FileError(file, "there is no such ledger; make one, once, with: veilboost ledger new")
         self.file, self.folder = file, history_folder(file)
         self._kept: list[Path] = []
-        self._base = sqlite3.connect(file, timeout=patience, isolation_level=None)
+        with self._understood():
+            self._base = sqlite3.connect(file, timeout=patience, isolation_level=None)
+        try:
+            self.name, self.tag_key = self._identity()
+        except BaseException:
+            self.close()
+            raise
+
+    def _identity(self) -> tuple[str, bytes]:
+        """Return the ledger's name and the key of its row tags, or refuse what is no ledger."""
         with self._understood():
             self._base.execute("PRAGMA synchronous=EXTRA")
             application, version = (self._base.execute(f"PRAGMA {name}").fetchone()[0] for name in _MARKS)
             if application != _APPLICATION:
-                raise FileError(file, "is no ledger, or a damaged one")
+                raise FileError(self.file, "is no ledger, or a damaged one")
             if version != FORMAT:
-                raise FileError(file, f"has format {version}; only format {FORMAT} is known here")
+                raise FileError(self.file, f"has format {version}; only format {FORMAT} is known here")
             own = self._base.execute("SELECT name, tag_key FROM ledger").fetchall()
         if len(own) != 1 or len(own[0][1]) != KEY_BYTES:
-            raise FileError(file, "is no ledger, or a damaged one")
-        self.name, self.tag_key = own[0]
+            raise FileError(self.file, "is no ledger, or a damaged one")
         if not self.folder.is_dir():
             raise FileError(self.folder, "is missing: the history of the ledger must lie beside it")
+        name, tag_key = own[0]
+        return name, tag_key
 
     @classmethod
     def create(cls, file: Path) -> "Ledger":

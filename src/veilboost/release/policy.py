@@ -14,7 +14,7 @@ from veilboost.domain import Domain, declared
 from veilboost.errors import FileError, RefusalError, SettingError, UsageError, blaming
 from veilboost.mechanisms import CODE_MECHANISMS, VALUE_MECHANISMS, Mechanism, TightMap, from_settings
 from veilboost.privacy.budget import loss_of, neighbour_loss, units
-from veilboost.settings import DomainSettings, MechanismSettings, positive
+from veilboost.settings import DomainSettings, MechanismSettings, positive, printable
 
 FORMAT = 1
 _WITHOUT_ROOM = ("discrete-laplace", "discrete-gaussian")  # noise without bounds, noise with a failure probability
@@ -89,8 +89,10 @@ class Grant(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     columns: tuple[str, ...] | None = None
 
     def __post_init__(self) -> None:
-        if not self.who or not self.purposes:
-            raise SettingError("grants", "must each say who may ask, and for at least one purpose", self.who)
+        for each in (self.who, *self.purposes):
+            printable("grants: who and purposes", each)
+        if not self.purposes:
+            raise SettingError("grants", "must each be for at least one purpose", self.who)
 
 
 class _Column(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -179,7 +181,7 @@ class Policy:
                 )
         if not wanted or len(set(wanted)) < len(wanted):
             raise SettingError("columns", "must be one or more, each named once", list(wanted))
-        return Request(who, purpose, job, tuple(self.columns[name] for name in wanted))
+        return Request(who, purpose, printable("job", job), tuple(self.columns[name] for name in wanted))
 
 
 def load_policy(file: str | Path) -> Policy:
@@ -188,7 +190,7 @@ def load_policy(file: str | Path) -> Policy:
     with blaming(file):
         try:
             text = path.read_bytes()
-            raw = tomllib.loads(text.decode())
+            raw = tomllib.loads(text.decode("utf-8-sig"))
         except RecursionError:
             raise FileError(file, "is not TOML: it is nested too deeply") from None
         except ValueError as error:  # not UTF-8, not TOML, or a number of too many digits
@@ -197,6 +199,8 @@ def load_policy(file: str | Path) -> Policy:
         read = _convert(raw, _File)
         if read.format != FORMAT:
             raise SettingError("format", f"must be {FORMAT}, the only one known", read.format)
+        for name in ("party", "noise_key", "ledger"):
+            printable(name, getattr(read, name))
         columns = {name: _column(name, settings, read) for name, settings in read.columns.items()}
         _check(read, columns)
         return Policy(
@@ -229,10 +233,7 @@ def _column(name: str, settings: dict[str, Any], read: _File) -> Column:
 
 
 def _source(name: str, column: _Column, read: _File) -> str:
-    source = f"{read.party}/{name}" if column.source is None else column.source
-    if not source or not source.isprintable():
-        raise SettingError("source", "must be printable text (without one it is party/column)", source)
-    return source
+    return printable("source", f"{read.party}/{name}" if column.source is None else column.source)
 
 
 def _check_cap(column: Column) -> None:

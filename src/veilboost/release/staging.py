@@ -18,13 +18,14 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 from pyarrow import ipc
 
-from veilboost.data import Source, coded, first_misfit
+from veilboost.data import Source, coded, first_misfit, is_text
 from veilboost.domain import Coded
 from veilboost.errors import DataError
-from veilboost.randomness import RowKeys, tag_order
+from veilboost.randomness import LONGEST_ROW_KEY, RowKeys, tag_order
 from veilboost.release.policy import Column, Rows
 
 BUCKET_BITS = 6
@@ -183,14 +184,20 @@ def _encoded(
 
 def _read_key(column: pa.Array, rows: Rows, first_row: int) -> pa.Array:
     """Return row keys as int64 or as text, whichever the policy says; a key must not depend on the file's format."""
+    if isinstance(column, pa.DictionaryArray):
+        column = column.dictionary_decode()
     if column.null_count:
         row = first_row + int(np.argmax(column.is_null().to_numpy(zero_copy_only=False)))
         raise DataError(str(rows.key), "must hold a row key in every row", f"none at row {row}")
-    textual = pa.types.is_string(column.type) or pa.types.is_large_string(column.type)
+    textual = is_text(column.type)
     if rows.type == "text":
         if not textual:
             raise DataError(str(rows.key), "must be text, as rows.type says", str(column.type))
-        return column.cast(pa.large_string())
+        text = column.cast(pa.large_string())
+        longest = pc.max(pc.binary_length(text)).as_py() or 0
+        if longest > LONGEST_ROW_KEY:
+            raise DataError(str(rows.key), f"must be at most {LONGEST_ROW_KEY} bytes long", f"one of {longest} bytes")
+        return text
     if not (textual or pa.types.is_integer(column.type)):
         raise DataError(str(rows.key), "must be whole numbers, as rows.type says", str(column.type))
     try:
