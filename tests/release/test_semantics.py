@@ -214,6 +214,35 @@ def test_fresh_noise_counts_for_rows_of_the_same_kind(tmp_path: Path) -> None:
     assert [column.spent for column in found.bill.columns] == [10**12, 2 * 10**12]
 
 
+KEYED, FRESH = 'key = "id"\ntype = "integer"', 'noise = "fresh"'
+OF = '\nof = "people"'
+
+
+@pytest.mark.parametrize("fresh_first", [False, True])
+@pytest.mark.parametrize(("keyed", "fresh"), [(KEYED + OF, FRESH + OF), (KEYED, FRESH), (KEYED + OF, FRESH)])
+def test_fresh_and_permanent_noise_add_up(keyed: str, fresh: str, fresh_first: bool, tmp_path: Path) -> None:
+    """Rows without a key may be the ones that have spent most; where nobody says what they are, of any table."""
+    party = Party.settled(tmp_path, rows=fresh if fresh_first else keyed)
+    party.release(people(30))
+    party.rule(rows=keyed if fresh_first else fresh)
+    found = party.release(people(3))
+    assert [column.spent for column in found.bill.columns] == [10**12, 2 * 10**12]
+    assert found.bill.row_spent == 3 * 10**12
+    party.rule(rows=fresh)
+    with pytest.raises(RefusalError, match="column 'colour'"):
+        party.release(people(3))
+    party.rule(rows=fresh.replace(OF, "") + '\nof = "others"')
+    assert party.release(people(3)).bill.columns[0].spent == (5 + 5 * (OF not in fresh)) * 10**11
+
+
+def test_row_keys_are_text_however_arrow_holds_them(tmp_path: Path) -> None:
+    party = Party.settled(tmp_path, rows='key = "id"\ntype = "text"')
+    keys = pa.array([f"k{i}" for i in range(9)])
+    for held in (keys, keys.dictionary_encode(), keys.cast(pa.string_view()), keys.cast(pa.large_string())):
+        party.release(party.write(people(9).set_column(0, "id", held), "table.arrow"))
+    assert [each["age"] for each in party.charges()] == [9, 0, 0, 0]
+
+
 def test_tables_that_share_row_keys_share_their_history(tmp_path: Path) -> None:
     party = Party.settled(tmp_path, rows=CARRIED + '\nof = "people"', columns={"age": AGE})
     party.release(people(100))

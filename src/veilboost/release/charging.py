@@ -1,7 +1,7 @@
 """Charge a staged table to the ledger, or refuse it: each row for its new codes, before anything is drawn."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -55,11 +55,12 @@ class Bill(msgspec.Struct, frozen=True, kw_only=True):
 
 @dataclass(frozen=True)
 class _Past:
-    """What has been charged before: by row, and, for fresh noise, to every row alike."""
+    """What has been charged before: row by row in ``history``, and at most so much to any row besides."""
 
     history: History
-    by_source: dict[str, int] = field(default_factory=dict)
-    unbounded: bool = False
+    by_source: dict[str, int]
+    row: int
+    unbounded: bool
 
 
 @dataclass(frozen=True)
@@ -87,8 +88,8 @@ def charge(
     """
     lines = ledger.lines()
     check_newest(ledger.folder, len(lines))
-    earlier = [line for line in lines if line.body["event"] == "charged"]
-    _check_table(policy, earlier, staged.rows)
+    earlier = [line for line in lines if _concerns(line, row_kind(policy))]
+    _check_table(policy, len(earlier), staged.rows)
     past = _past(ledger, earlier, policy)
     tracked = [column for column in staged.columns if column.budget is not None]
     charged = [_charged(column, key) for column in tracked]
@@ -122,7 +123,7 @@ def _part(bucket: Bucket, number: int, past: _Past, tracked: Sequence[Column], c
     spent: dict[str, Units] = {
         each.source: np.full(rows, min(past.by_source.get(each.source, 0), _MOST)) for each in charged
     }
-    row_spent: Units = np.full(rows, min(sum(past.by_source.values()), _MOST))
+    row_spent: Units = np.full(rows, min(past.row, _MOST))
     for entry in past.history.entries(number, bucket):
         cost = entry.known * np.int64(entry.charged.budget)
         row_spent = _plus(row_spent, cost)
@@ -156,26 +157,42 @@ def _plus(spent: Units, cost: Units) -> Units:
 
 
 def _past(ledger: Ledger, earlier: Sequence[Line], policy: Policy) -> _Past:
-    """Read what concerns these rows: their history, what was charged to all, and whether anything had no bound."""
+    """Read what concerns these rows: their history, what any row may have spent, and whether anything had no bound.
+
+    Fresh noise is charged to every row alike. Rows without a key may be any rows: each counts as the one that has
+    spent most.
+    """
     by_source: dict[str, int] = {}
-    files, unbounded = [], False
+    row, files, unbounded = 0, [], False
     for line in earlier:
         body = line.body
-        if body["row_kind"] != row_kind(policy):
-            continue
         unbounded |= any(column["budget"] is None for column in body["columns"])
-        if body["history"] is not None:
-            files.append(ledger.folder / body["history"]["file"])
-            check_file(files[-1], body["history"]["sha256"], line.number)
-        elif body["noise"] == "fresh":
+        if body["noise"] == "fresh":
             for column in body["columns"]:
                 by_source[column["source"]] = by_source.get(column["source"], 0) + (column["budget"] or 0)
-    return _Past(History(files), by_source, unbounded)
+                row += column["budget"] or 0
+        elif policy.rows.key is None:
+            for column in body["columns"]:
+                by_source[column["source"]] = max(by_source.get(column["source"], 0), _counted(column["spent"]))
+            row = max(row, _counted(body["row_spent"]))
+        elif body["history"] is not None:
+            files.append(ledger.folder / body["history"]["file"])
+            check_file(files[-1], body["history"]["sha256"], line.number)
+    return _Past(History(files), by_source, row, unbounded)
+
+
+def _counted(spent: int | None) -> int:
+    return _MOST if spent is None else spent
 
 
 def row_kind(policy: Policy) -> str:
     """Return what the rows are rows of: the same kind of key names the same rows in every table."""
     return policy.rows.of or policy.rows.key or ""
+
+
+def _concerns(line: Line, kind: str) -> bool:
+    """Whether a charge was for rows of this ``kind``; rows of which nobody says what they are may be any rows."""
+    return line.body["event"] == "charged" and (kind == line.body["row_kind"] or "" in (kind, line.body["row_kind"]))
 
 
 def _bill(
@@ -215,8 +232,8 @@ def _bounded(spent: int) -> int | None:
     return spent if spent < _MOST else None
 
 
-def _check_table(policy: Policy, earlier: Sequence[Line], rows: int) -> None:
-    caps, done = policy.caps, sum(line.body["row_kind"] == row_kind(policy) for line in earlier)
+def _check_table(policy: Policy, done: int, rows: int) -> None:
+    caps = policy.caps
     if caps.releases is not None and done >= caps.releases:
         raise RefusalError(
             f"caps.releases: the policy allows {caps.releases}, and there have been {done}", told=_NO_MORE
