@@ -11,7 +11,7 @@ import pyarrow as pa
 from veilboost.data.dialect import Dialect
 from veilboost.errors import DataError, FileError
 
-BATCH_ROWS = 1 << 18
+BATCH_ROWS = 1 << 16
 
 
 class Source(ABC):
