@@ -4,9 +4,11 @@ import re
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import veilboost
+from veilboost.studies.example import bank_and_shop
 
 ROOT = Path(__file__).parents[1]
 
@@ -60,13 +62,21 @@ def test_an_unknown_name_is_an_attribute_error() -> None:
         _ = veilboost.nothing
 
 
-def test_the_python_in_the_readme_runs(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_python_in_the_readme_runs(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    (example,) = re.findall(r"```python\n(.*?)```", readme, re.DOTALL)
-    names: dict[str, Any] = {}
-    exec(compile(example, "README.md", "exec"), names)
+    people, rows = bank_and_shop(1000), np.arange(1000)
+    parts = {"train": rows[:800], "test": rows[800:]}
+    names: dict[str, Any] = {f"X_{part}": people.joined.take(chosen) for part, chosen in parts.items()}
+    names |= {f"y_{part}": people.label[chosen] for part, chosen in parts.items()}
+    names["X_train"], names["X_test"] = (names[f"X_{part}"].select(["income", "spend", "town"]) for part in parts)
+    monkeypatch.chdir(tmp_path)
+    for example in re.findall(r"```python\n(.*?)```", readme, re.DOTALL):
+        exec(compile(example, "README.md", "exec"), names)
     assert len(names["leaving"]) == 3
     assert "The whole row changed." in capsys.readouterr().out
+    assert names["stock"].num_features() == len(names["model"].model_.features)
 
 
 def test_the_package_takes_its_errors_and_stubs_along() -> None:
