@@ -12,7 +12,7 @@ import typer
 from typer.exceptions import TyperException
 
 import veilboost
-from veilboost.cli import audit, bench, certify, demo, init, keys, ledger, train
+from veilboost.cli import audit, bench, certify, demo, init, keys, ledger, study, train
 from veilboost.cli import desensitise as desensitising
 from veilboost.errors import EvidenceError, RefusalError, UsageError, VeilboostError
 
@@ -38,6 +38,7 @@ app.add_typer(bench.app, name="bench")
 app.add_typer(init.app, name="init")
 app.add_typer(keys.app, name="keys")
 app.add_typer(ledger.app, name="ledger")
+app.add_typer(study.app, name="study")
 
 
 def _show_version(wanted: bool) -> None:

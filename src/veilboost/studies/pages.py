@@ -1,0 +1,217 @@
+"""A study as a page, as a picture, and in the terminal."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from veilboost.report import page
+from veilboost.report.pictures import Axis, Bars, Chart, Line
+from veilboost.report.terminal import say, spread
+from veilboost.report.terminal import table as print_table
+from veilboost.studies.outcome import Cell, Difference
+
+if TYPE_CHECKING:
+    from veilboost.studies.running import Ran
+
+_SOURCES = {"print": "in print", "measured": "measured before"}
+_FOOTER = (
+    "Noise was drawn in one process from a seed that anyone can repeat: a simulation. Domains follow the papers, whose "
+    "bounds are the data's own least and greatest values."
+)
+
+
+def figure_of(value: float) -> str:
+    """Return a figure in four digits.
+
+    >>> figure_of(0.123456), figure_of(12345.678), figure_of(2.0e-7), figure_of(float("inf"))
+    ('0.1235', '12346', '2e-07', '∞')
+    """
+    if math.isinf(value):
+        return "∞"
+    return f"{value:.0f}" if 1e4 <= abs(value) < 1e9 else f"{value:.4g}"
+
+
+def _said(cell: Cell) -> str:
+    return figure_of(cell.mean) + (f" ± {figure_of(cell.error)}" if len(cell.values) > 1 else "")
+
+
+def charts(ran: Ran) -> Iterator[tuple[str, Chart]]:
+    """Yield each panel with its picture: lines where places are numbers, else bars, one for each line and place."""
+    study, lines = ran.study, list(dict.fromkeys(cell.line for cell in ran.outcome.cells))
+    for name in ran.outcome.panels:
+        cells = ran.outcome.of(name)
+        up = Axis(label=study.measure, log=study.log_up)
+        if all(isinstance(cell.at, float) for cell in cells):
+            across = Axis(label=study.across, log=study.log_across, tight=True)
+            yield name, Chart(marks=_lines(cells), across=across, up=up, title=name, palette=lines)
+        else:
+            yield name, _bars(cells, study.measure, name)
+
+
+def _lines(cells: Sequence[Cell]) -> list[Line]:
+    marks = []
+    for line in dict.fromkeys(cell.line for cell in cells):
+        points = [(float(c.at), c.mean) for c in cells if c.line == line and math.isfinite(c.mean)]
+        marks.append(Line(name=line, x=[x for x, _ in points], y=[y for _, y in points]))
+    return marks
+
+
+def _bars(cells: Sequence[Cell], measure: str, title: str) -> Chart:
+    names = [f"{cell.line}, {cell.where}" if len({c.at for c in cells}) > 1 else cell.line for cell in cells]
+    bars = Bars(name="", at=range(len(cells) - 1, -1, -1), length=[cell.mean for cell in cells], thick=0.7, flat=True)
+    return Chart(marks=[bars], across=Axis(label=measure), up=Axis(names=names[::-1]), title=title)
+
+
+def picture(ran: Ran) -> str:
+    """Return the panels of a study as one picture, one below the other."""
+    drawn = [chart.svg(720) for _, chart in charts(ran)]
+    heights = [float(svg.partition('viewBox="0 0 720 ')[2].partition('"')[0]) for svg in drawn]
+    tops = [sum(heights[:place]) for place in range(len(heights))]
+    inner = "".join(svg.replace("<svg ", f'<svg y="{top:g}" width="720" height="{height:g}" ', 1)
+                    for svg, top, height in zip(drawn, tops, heights, strict=True))  # fmt: skip
+    return f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 720 {sum(heights):g}">{inner}</svg>\n'
+
+
+def page_of(ran: Ran) -> str:
+    """Return the page of one study."""
+    blocks = [page.paragraph(f"{ran.study.paper}. {_short(ran)}"), *map(page.paragraph, ran.study.about)]
+    for name, chart in charts(ran):
+        blocks += [
+            page.heading(name),
+            page.figure(chart, f"{ran.study.measure} by {ran.study.across}, {name}."),
+            page.table(*_panel(ran, name)),
+        ]
+    blocks += [*_claims(ran), *_beside(ran), *_against(ran)]
+    blocks += [
+        page.heading("Settings"),
+        page.table(("setting", "value"), [(k, str(v)) for k, v in ran.settings.items()]),
+    ]
+    return page.page(ran.study.title, blocks, _FOOTER)
+
+
+def _short(ran: Ran) -> str:
+    most = max(len(cell.values) for cell in ran.outcome.cells)
+    repeats = f"Mean and standard error of {most} repeats." if most > 1 else "Nothing is drawn: figures are exact."
+    return repeats + (" A QUICK RUN, with fewer rows or repeats: not judged." if ran.quick else "")
+
+
+def _panel(ran: Ran, name: str, most: int = 100) -> tuple[list[str], list[list[str]]]:
+    """Return a panel as a table of up to about ``most`` places."""
+    cells = ran.outcome.of(name)
+    every = list(dict.fromkeys(cell.where for cell in cells))
+    places = [every[place - 1] for place in spread(len(every), most)]
+    by = {(cell.line, cell.where): cell for cell in cells}
+    rows = [
+        [line, *(_said(by[line, at]) if (line, at) in by else "" for at in places)]
+        for line in dict.fromkeys(cell.line for cell in cells)
+    ]
+    return [ran.study.across, *places], rows
+
+
+def _claims(ran: Ran) -> Iterator[str]:
+    if not ran.outcome.claims:
+        return
+    yield page.heading("What is said, and whether it holds")
+    yield page.table(
+        ("claim", "holds", "found"),
+        [(c.says, "yes" if c.holds else f"no. {ran.explains(c.says) or ''}", c.found) for c in ran.outcome.claims],
+    )
+
+
+def _beside(ran: Ran) -> Iterator[str]:
+    """Yield how the figures compare with print, or with what was measured before; reasons where they do not."""
+    if not ran.judged:
+        return
+    yield page.heading("Beside what was expected")
+    for source, words in _SOURCES.items():
+        of = [each for each in ran.judged if each.expected.source == source]
+        good = sum(each.verdict == "agrees" for each in of)
+        if of:
+            yield page.paragraph(f"{good} of {len(of)} figures lie within their tolerance of the one {words}.")
+    rows = [
+        (e.panel, e.line, e.at, figure_of(j.found), figure_of(e.value), figure_of(e.tolerance), j.reason or j.verdict)
+        for j in ran.judged
+        for e in (j.expected,)
+        if e.source == "print" or j.verdict != "agrees"
+    ]
+    if rows:
+        headers = ("panel", "line", ran.study.across, "found", "expected", "tolerance", "verdict")
+        yield page.table(headers, rows)
+
+
+def _against(ran: Ran) -> Iterator[str]:
+    if not ran.differences:
+        return
+    yield page.heading("Side by side, repeat by repeat")
+    yield page.paragraph(
+        f"On what footing: {ran.study.alike}. Above zero the first is better; worse means by more than two standard "
+        "errors of the paired difference."
+    )
+    yield page.table(("", "against", "places", "better on average by", "worse in"), list(against(ran.differences)))
+
+
+def against(found: Sequence[Difference]) -> Iterator[tuple[str, ...]]:
+    """Yield a row for each pair of lines: over how many places, the mean difference, and where ours is worse."""
+    for ours, rival in dict.fromkeys((each.ours, each.rival) for each in found):
+        of = [each for each in found if (each.ours, each.rival) == (ours, rival)]
+        mean = math.fsum(each.mean for each in of) / len(of)
+        worse = [f"{each.panel}, {each.at}" for each in of if each.worse]
+        yield ours, rival, str(len(of)), figure_of(mean), "; ".join(worse) or "none"
+
+
+def index(ran: Sequence[Ran]) -> str:
+    """Return the page that leads to the others."""
+    links = "".join(f'<li><a href="{each.name}.html">{each.name}</a>: {each.study.title}</li>\n' for each in ran)
+    return page.page(
+        "Published experiments, run again",
+        [page.table(_HEADERS, list(map(_line, ran))), f"<ul>\n{links}</ul>\n"],
+        _FOOTER,
+    )
+
+
+_HEADERS = ("study", "figures", "in print", "agree", "explained", "off", "claims that hold", "worse", "seconds")
+
+
+def _line(ran: Ran) -> tuple[str, ...]:
+    printed = [each for each in ran.judged if each.expected.source == "print"]
+    counts = [sum(each.verdict == verdict for each in ran.judged) for verdict in ("agrees", "explained", "off")]
+    claims = ran.outcome.claims
+    return (
+        ran.name + (" (quick)" if ran.quick else ""),
+        str(len(ran.outcome.cells)),
+        str(len(printed)),
+        *map(str, counts),
+        f"{sum(claim.holds for claim in claims)} of {len(claims)}",
+        f"{sum(each.worse for each in ran.differences)} of {len(ran.differences)}",
+        f"{ran.seconds:.0f}",
+    )
+
+
+def show(ran: Ran) -> None:
+    """Print one study."""
+    say("", f"{ran.name}: {ran.study.title}", f"{ran.study.paper}. {_short(ran)}")
+    for name in ran.outcome.panels:
+        headers, rows = _panel(ran, name, most=8)
+        say("", name)
+        print_table(headers, rows)
+    say("")
+    for claim in ran.outcome.claims:
+        say(f"{'holds' if claim.holds else 'FAILS'}: {claim.says} ({claim.found})")
+        if not claim.holds and (why := ran.explains(claim.says)):
+            say(f"  {why}")
+    for each in ran.judged:
+        if each.verdict != "agrees":
+            e = each.expected
+            where = f"{e.panel}, {e.line}, {e.at}: {figure_of(each.found)}, expected {figure_of(e.value)}"
+            say(f"{each.verdict}: {where} ± {figure_of(e.tolerance)} ({_SOURCES[e.source]}). {each.reason or ''}")
+    if ran.differences:
+        say("", f"Side by side, repeat by repeat; on what footing: {ran.study.alike}.")
+        print_table(("", "against", "places", "better by", "worse in"), list(against(ran.differences)))
+
+
+def summary(ran: Sequence[Ran]) -> None:
+    """Print one line for each study."""
+    say("")
+    print_table(_HEADERS, list(map(_line, ran)))
