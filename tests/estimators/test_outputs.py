@@ -124,12 +124,20 @@ def domains() -> dict[str, Domain]:
 
 def test_a_comparison_of_a_regression() -> None:
     X, y = load_diabetes(return_X_y=True)
-    model = OpBoostRegressor(private=[2], bounds=(-0.2, 0.2), size=20, n_estimators=10, n_jobs=1).fit(X, y)
+    settings: dict[str, Any] = {"private": [2], "bounds": (-0.2, 0.2), "size": 20, "n_estimators": 10, "n_jobs": 1}
+    model = OpBoostRegressor(**settings, simulation_seed=1).fit(X, y)
     found = model.compare(X, y, X, y)
     assert list(found.measures) == ["R²", "mean squared error"]
-    noisy, _, plain = found.values.values()
-    assert noisy[0] == model.score(X, y)
+    sharpened, noisy, stretched, _, plain = found.values.values()
+    before = OpBoostRegressor(**settings, simulation_seed=1, sharpen=False).fit(X, y)
+    assert sharpened[0] == model.score(X, y)
+    assert noisy[0] == before.score(X, y)
     assert noisy[0] < plain[0]
+    moved = model._trained.extrapolation
+    assert moved is not None
+    by_hand = moved.centre + moved.stretch * (before.predict(X).astype(float) - moved.centre)
+    assert stretched[1] == pytest.approx(((y - by_hand) ** 2).mean(), rel=1e-6)
+    assert next(iter(before.compare(X, y, X, y).values)) == "this model, on noisy codes"
 
 
 def test_a_place_that_is_no_model_folder_is_refused(tmp_path: Path) -> None:

@@ -235,7 +235,7 @@ def test_two_partners_of_one_name_are_refused_before_anything_is_asked() -> None
         lines = [MemoryChannel(name, queue.Queue(), queue.Queue()) for name in ends]
         with pytest.raises(ValueError, match="must lead to partners of different names"):
             opboost.lead(lines, _table(), job(["bank"]))
-        assert not any(line.traffic.sent for line in lines)
+        assert all(set(line.traffic.sent) == {"Refusal/1"} for line in lines)
 
 
 def _table() -> opboost.LeadTable:

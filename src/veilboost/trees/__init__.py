@@ -1,7 +1,17 @@
 """Train on ordinal numbers with an ordinary boosting library, and put the thresholds back in raw units."""
 
-from veilboost.trees.model import RankModel, StockModel, as_compared, restore, train
+from veilboost.trees.model import RankModel, StockModel, as_compared, combine, restore, train
 from veilboost.trees.rows import Feature, Rows
 from veilboost.trees.settings import BoostingSettings
 
-__all__ = ["BoostingSettings", "Feature", "RankModel", "Rows", "StockModel", "as_compared", "restore", "train"]
+__all__ = [
+    "BoostingSettings",
+    "Feature",
+    "RankModel",
+    "Rows",
+    "StockModel",
+    "as_compared",
+    "combine",
+    "restore",
+    "train",
+]

@@ -7,12 +7,12 @@ import lightgbm
 import numpy as np
 
 from veilboost.errors import DataError, SettingError
-from veilboost.trees._lightgbm_trees import inspect, places, restore
+from veilboost.trees._lightgbm_trees import combine, inspect, places, restore
 from veilboost.trees.library import Floats, Progress
 from veilboost.trees.rows import Columns, Feature, Rows, as_floats
 from veilboost.trees.settings import BoostingSettings
 
-__all__ = ["inspect", "places", "restore"]
+__all__ = ["combine", "inspect", "places", "restore"]
 
 file_name = "model.txt"
 kinds = ("weight", "gain", "total_gain")

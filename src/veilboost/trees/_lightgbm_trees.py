@@ -64,12 +64,14 @@ def _place(threshold: str, ranks: int) -> int:
 def restore(model: bytes, features: Sequence[Feature], cuts: Sequence[Floats | None]) -> bytes:
     """Return the model with raw thresholds; leaves, categories and directions of missing values stay."""
     head, trees, tail = _parts(model)
-    raw = [_restored(tree, features, cuts) for tree in trees]
-    sizes = " ".join(str(len(tree.encode())) for tree in raw)
     infos = next(line for line in head.splitlines() if line.startswith("feature_infos="))
     head = head.replace(infos, f"feature_infos={_infos(infos, features)}")
-    head = re.sub(r"(?m)^tree_sizes=.*$", f"tree_sizes={sizes}", head)
-    return (head + "".join(raw) + tail).encode()
+    return _whole(head, [_restored(tree, features, cuts) for tree in trees], tail)
+
+
+def _whole(head: str, trees: Sequence[str], tail: str) -> bytes:
+    sizes = " ".join(str(len(tree.encode())) for tree in trees)
+    return (re.sub(r"(?m)^tree_sizes=.*$", f"tree_sizes={sizes}", head) + "".join(trees) + tail).encode()
 
 
 def _infos(line: str, features: Sequence[Feature]) -> str:
@@ -102,6 +104,23 @@ def _restore_split(tree: Tree, node: int, features: Sequence[Feature], cuts: Seq
     inner = given is not None and 0 < place < features[column].ranks
     tree["threshold"][node] = repr(float(given[place - 1])) if given is not None and inner else "inf"
     tree["decision_type"][node] = str(kind)
+
+
+def combine(parts: Sequence[tuple[bytes, float]]) -> bytes:
+    """Return one model with the trees of all parts, leaves times their weight; the first holds where it begins."""
+    head, _, tail = _parts(parts[0][0])
+    joined: list[str] = []
+    for model, weight in parts:
+        joined += [_weighted(tree, weight) for tree in _parts(model)[1]]
+    numbered = [re.sub(r"\ATree=\d+", f"Tree={place}", tree) for place, tree in enumerate(joined)]
+    return _whole(head, numbered, tail)
+
+
+def _weighted(tree: str, weight: float) -> str:
+    def times(line: re.Match[str]) -> str:
+        return line[1] + " ".join(repr(float(value) * weight) for value in line[2].split())
+
+    return re.sub(r"(?m)^((?:leaf|internal)_value=)(.*)$", times, tree)
 
 
 def inspect(model: bytes) -> tuple[Task, tuple[str, ...]]:

@@ -8,12 +8,12 @@ import xgboost
 from numpy.typing import NDArray
 
 from veilboost.errors import DataError, SettingError
-from veilboost.trees._xgboost_trees import inspect, places, restore
+from veilboost.trees._xgboost_trees import combine, inspect, places, restore
 from veilboost.trees.library import Floats, Progress
 from veilboost.trees.rows import Columns, Feature, Rows, counted_from_zero, present
 from veilboost.trees.settings import BoostingSettings
 
-__all__ = ["inspect", "places", "restore"]
+__all__ = ["combine", "inspect", "places", "restore"]
 
 file_name = "model.json"
 kinds = ("weight", "gain", "cover", "total_gain", "total_cover")

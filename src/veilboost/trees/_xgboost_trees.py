@@ -110,6 +110,38 @@ def _exchange_categories(tree: Tree, moved: dict[int, int]) -> None:
         tree[name] = [row[place] for row in ordered]
 
 
+def combine(parts: Sequence[tuple[bytes, float]]) -> bytes:
+    """Return one model with the trees of all parts, leaves times their weight; where they begin must be the same."""
+    documents = [(msgspec.json.decode(model), weight) for model, weight in parts]
+    first = documents[0][0]
+    start = first["learner"]["learner_model_param"]["base_score"]
+    joined: list[Tree] = []
+    info: list[int] = []
+    indptr = [0]
+    for document, weight in documents:
+        if document["learner"]["learner_model_param"]["base_score"] != start:
+            raise UsageError("begins with another score than the other parts")
+        held = document["learner"]["gradient_booster"]["model"]
+        indptr += [len(joined) + end for end in held["iteration_indptr"][1:]]
+        info += held["tree_info"]
+        joined += [_weighted(tree, weight) for tree in held["trees"]]
+    for place, tree in enumerate(joined):
+        tree["id"] = place
+    held = first["learner"]["gradient_booster"]["model"]
+    held |= {"trees": joined, "tree_info": info, "iteration_indptr": indptr}
+    held["gbtree_model_param"]["num_trees"] = str(len(joined))
+    return msgspec.json.encode(first)
+
+
+def _weighted(tree: Tree, weight: float) -> Tree:
+    leaves = [left == -1 for left in tree[_LEFT]]
+    scores = zip(tree[_SPLIT], leaves, strict=True)
+    return tree | {
+        "base_weights": [score * weight for score in tree["base_weights"]],
+        _SPLIT: [score * weight if leaf else score for score, leaf in scores],
+    }
+
+
 def inspect(model: bytes) -> tuple[Task, tuple[str, ...]]:
     """Return task and feature names, after a look at everything that XGBoost's reader would trust."""
     try:

@@ -57,6 +57,9 @@ class Library(Protocol):
     def restore(self, model: bytes, features: Sequence[Feature], cuts: Sequence[Floats | None]) -> bytes:
         """Return the model with raw thresholds."""
 
+    def combine(self, parts: Sequence[tuple[bytes, float]]) -> bytes:
+        """Return one model whose margins are those of the parts, each times its weight; the weights sum to one."""
+
     def importance(self, booster: Any, names: Sequence[str], kind: str) -> dict[str, float]:
         """Return how much each feature matters."""
 

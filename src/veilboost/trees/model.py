@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -183,6 +184,20 @@ class StockModel:
         file = _found(Path(path))
         with blaming(file):
             return StockModel("xgboost" if file.suffix == ".json" else "lightgbm", file.read_bytes())
+
+
+def combine(parts: Sequence[tuple[StockModel, float]]) -> StockModel:
+    """Return one model of the library whose margins are those of ``parts``, each times its weight.
+
+    The parts come from the same target, features and settings; the weights sum to one.
+    """
+    models, weights = [model for model, _ in parts], [weight for _, weight in parts]
+    if not parts or len({(model.backend, model.task, model.features) for model in models}) > 1:
+        raise SettingError("parts", "must be models of one backend, task and list of features", len(parts))
+    if not math.isclose(math.fsum(weights), 1, abs_tol=1e-9):
+        raise SettingError("weights", "must sum to one", weights)
+    joined = library(models[0].backend).combine([(model.model, weight) for model, weight in parts])
+    return StockModel(models[0].backend, joined)
 
 
 def _found(path: Path) -> Path:

@@ -48,6 +48,7 @@ def pack(column: Column, noisy: NDArray[Any], between: Between, *, with_cuts: bo
         values=Array.of(ranked.ranks),
         unit="place" if as_text else _UNITS.get(domain.kind.name, "number"),
         cuts=Array.of(found) if with_cuts else None,
+        codes=Array.of(ranked.codes) if with_cuts else None,
         categories=_listed(column, domain.value_codes) if as_text else None,
         impute=_impute(domain),
     )

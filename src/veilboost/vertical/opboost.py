@@ -10,10 +10,12 @@ What the paper calls its training process, in running order; the lead's side, th
    these, and the lead asks for those that became thresholds ("on-request").
 5. *Train*: the lead boosts trees on ranks, with an ordinary library.
 6. *Put the thresholds back*: the model now compares raw values, and is a stock model.
+7. *Sharpen*, where it is wanted: `veilboost.vertical.sharpening`.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Literal
 
 import numpy as np
@@ -23,9 +25,10 @@ from veilboost.errors import DataError, PeerError, SettingError
 from veilboost.release import Door, Statement
 from veilboost.trees import BoostingSettings, RankModel, Rows, StockModel, restore, train
 from veilboost.vertical.columns import Input, ModelColumn, Nominal, Own, Packed, expand, in_order, own, pack
-from veilboost.vertical.promises import checked
+from veilboost.vertical.promises import checked, remade
 from veilboost.vertical.ranks import Between
 from veilboost.vertical.sent import Sent, misfit, rising
+from veilboost.vertical.sharpening import Extrapolation, Fit, noised_again, seed_of, sharpen
 from veilboost.wire import Array, Channel, Message, Traffic, telling
 
 Thresholds = Literal["up-front", "on-request"]
@@ -77,6 +80,7 @@ class Job:
     thresholds: Thresholds = "up-front"
     nominal: Nominal = "one-hot"
     bins: int = 1024
+    sharpen: bool = False
     columns: Mapping[str, Sequence[str]] | None = None
 
     @property
@@ -97,9 +101,11 @@ class LeadTable:
 
 @dataclass(frozen=True, kw_only=True)
 class Trained:
-    """What the lead ends up with."""
+    """What the lead ends up with; ``extrapolation`` says how the model was sharpened, if it was."""
 
     model: StockModel
+    as_it_comes: StockModel
+    extrapolation: Extrapolation | None
     ranks: RankModel
     inputs: tuple[Input, ...]
     statements: tuple[Statement, ...]
@@ -108,8 +114,8 @@ class Trained:
     @property
     def gains(self) -> dict[str, float]:
         """What the splits of each feature gained in all, feature by feature; the library may write names otherwise."""
-        gains = self.model.importance("total_gain")
-        names = zip(self.inputs, self.model.features, strict=True)
+        gains = self.as_it_comes.importance("total_gain")
+        names = zip(self.inputs, self.as_it_comes.features, strict=True)
         return {each.feature: gains.get(name, 0.0) for each, name in names}
 
 
@@ -122,31 +128,35 @@ def lead(
     progress: Progress = lambda _step, _share: None,
 ) -> Trained:
     """Train over ``channels``, one to each partner; features stand in the ``order`` of columns, or the lead's first."""
-    if len({job.lead, *(channel.peer for channel in channels)}) <= len(channels):
-        raise SettingError("channels", "must lead to partners of different names", [each.peer for each in channels])
     with telling(channels):
+        _check(channels, job)
         own_columns = [each for column in table.columns for each in _own(column, job, len(table.target))]
         for channel in channels:
             channel.send(_ask(channel, table, job))
-        answers = [_receive(channel, len(table.target), job) for channel in channels]
-        theirs = [
-            each
-            for channel, answer in zip(channels, answers, strict=True)
-            for each in _expand(channel, answer, table, job)
-        ]
-        columns = in_order([*own_columns, *theirs], order)
-        if not columns:
-            raise SettingError("columns", "must be at least one, of the lead or of a partner", [])
+        answers = {channel.peer: _receive(channel, len(table.target), job) for channel in channels}
+        gathered = _Gathered(own_columns, answers, job, order, len(table.target))
+        columns = gathered.columns()
         ranks = _train(columns, table, job, progress)
         columns = _ask_for_cuts(channels, columns, ranks, job)
-        model = restore(ranks, [each.cuts for each in columns])
+        model = as_it_comes = restore(ranks, [each.cuts for each in columns])
+        extrapolation = None
+        if job.sharpen and any(answer.columns for answer in answers.values()):
+
+            def again(draw: int, times: int) -> Fit:
+                made = _train(gathered.noised(draw, times).columns(), table, job, lambda _step, _share: None)
+                margins = partial(made.margins, [each.values for each in columns])
+                return Fit(restore(made, [each.cuts for each in columns]), margins)
+
+            model, extrapolation = sharpen(as_it_comes, again, job.boosting.task, table.target, table.weight, progress)
         for channel in channels:
             channel.send(Done())
     return Trained(
         model=model,
+        as_it_comes=as_it_comes,
+        extrapolation=extrapolation,
         ranks=ranks,
         inputs=tuple(each.input for each in columns),
-        statements=tuple(answer.statement for answer in answers),
+        statements=tuple(answer.statement for answer in answers.values()),
         traffic={channel.peer: channel.traffic for channel in channels},
     )
 
@@ -168,6 +178,13 @@ def partner(channel: Channel, door: Door) -> Statement:
             channel.send(Cuts(cuts=_asked(channel, channel.receive(Wanted), packed)))
         channel.receive(Done)
     return released.statement
+
+
+def _check(channels: Sequence[Channel], job: Job) -> None:
+    if len({job.lead, *(channel.peer for channel in channels)}) <= len(channels):
+        raise SettingError("channels", "must lead to partners of different names", [each.peer for each in channels])
+    if job.sharpen and job.thresholds != "up-front":
+        raise SettingError("sharpen", "needs thresholds up-front: ranks alone cannot be noised again", job.thresholds)
 
 
 def _ask(channel: Channel, table: LeadTable, job: Job) -> Ask:
@@ -209,9 +226,49 @@ def _receive(channel: Channel, rows: int, job: Job) -> Ranks:
     return Ranks(columns=answer.columns, statement=checked(said))
 
 
-def _expand(channel: Channel, answer: Ranks, table: LeadTable, job: Job) -> Iterator[ModelColumn]:
-    for sent in answer.columns:
-        yield from expand(sent, channel.peer, len(table.target), job.nominal)
+@dataclass(frozen=True)
+class _Gathered:
+    """The lead's own features and every partner's answer, from which the columns of a model are made."""
+
+    own: Sequence[ModelColumn]
+    answers: Mapping[str, Ranks]
+    job: Job
+    order: Sequence[str] | None
+    rows: int
+
+    def columns(self) -> list[ModelColumn]:
+        """Return all features, in order."""
+        theirs = [
+            each
+            for party, answer in self.answers.items()
+            for sent in answer.columns
+            for each in expand(sent, party, self.rows, self.job.nominal)
+        ]
+        columns = in_order([*self.own, *theirs], self.order)
+        if not columns:
+            raise SettingError("columns", "must be at least one, of the lead or of a partner", [])
+        return columns
+
+    def noised(self, draw: int, times: int) -> "_Gathered":
+        """Return the same with every partner's column noised so many ``times`` more."""
+        answers = dict(self.answers)
+        for step in range(times):
+            answers = {party: self._again(party, answer, (draw, step)) for party, answer in answers.items()}
+        return replace(self, answers=answers)
+
+    def _again(self, party: str, answer: Ranks, when: tuple[int, int]) -> Ranks:
+        mechanisms = {each.column: remade(party, each) for each in answer.statement.columns}
+        columns = [
+            noised_again(
+                sent,
+                mechanisms[sent.name],
+                self.rows,
+                self.job.between,
+                seed_of(self.job.boosting.seed, party, sent.name, when),
+            )
+            for sent in answer.columns
+        ]
+        return Ranks(columns=columns, statement=answer.statement)
 
 
 def _train(columns: Sequence[ModelColumn], table: LeadTable, job: Job, progress: Progress) -> RankModel:

@@ -77,6 +77,17 @@ def _intro(statement: ModelStatement) -> str:
         f"{statement.lead} trained {statement.boosting['n_trees']} trees on {statement.rows:,} rows, for {kind[task]}, "
         f"from {', '.join([f'{own} columns of its own', *theirs])}. The model file is an ordinary "
         f"{statement.backend} model on raw features; {_LIBRARY[statement.backend]} opens it without this program."
+        f"{_sharpened(statement)}"
+    )
+
+
+def _sharpened(statement: ModelStatement) -> str:
+    if statement.sharpened is None:
+        return ""
+    return (
+        f" It is sharpened by a share of {statement.sharpened.share:.2f}: moved from the model of the noisy columns "
+        "away from what more noise does to it, for samples without noise. That costs no privacy; for samples that are "
+        "noisy themselves the model without it is better."
     )
 
 

@@ -15,9 +15,10 @@ Unit = Literal["number", "days", "microseconds", "place"]
 class Sent(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One column as it travels: ranks, places in a list of categories (both with 0 for missing), or a bit for each.
 
-    ``count`` is the number of ranks, or of unordered categories. ``cuts`` are in raw units, one fewer than ranks,
-    unless they are to be asked for; those of ordered text are places in ``categories``, from 0. A category that stands
-    for missing values, as bits may have one, is None. ``impute`` is what a missing value is read as, if it is.
+    ``count`` is the number of ranks, or of unordered categories. ``cuts`` are in raw units, one fewer than ranks, and
+    ``codes`` the noisy code of each rank, unless they are to be asked for; cuts of ordered text are places in
+    ``categories``, from 0. A category that stands for missing values, as bits may have one, is None. ``impute`` is what
+    a missing value is read as, if it is.
     """
 
     name: str
@@ -26,6 +27,7 @@ class Sent(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     values: Array
     unit: Unit = "number"
     cuts: Array | None = None
+    codes: Array | None = None
     categories: list[Category | None] | None = None
     impute: float | None = None
 
@@ -47,7 +49,7 @@ def misfit(sent: Sent, rows: int, *, with_cuts: bool) -> str | None:
         return f"has a value above {sent.count}"
     if sent.form == "ranks":
         return _misfit_of_ranks(sent, values) or _misfit_of_cuts(sent, with_cuts=with_cuts)
-    if sent.cuts is not None or sent.impute is not None or sent.unit != "number":
+    if sent.cuts is not None or sent.codes is not None or sent.impute is not None or sent.unit != "number":
         return "has categories, and says how to compare them"
     return _misfit_of_categories(sent.categories, sent.count, gap=sent.form == "bits")
 
@@ -63,11 +65,13 @@ def _misfit_of_ranks(sent: Sent, values: NDArray[Any]) -> str | None:
 
 
 def _misfit_of_cuts(sent: Sent, *, with_cuts: bool) -> str | None:
-    if sent.cuts is None:
-        return "has no cuts" if with_cuts else None
     if not with_cuts:
-        return "has cuts that were not asked for"
-    cuts = sent.cuts.read()
+        return None if sent.cuts is None and sent.codes is None else "has cuts that were not asked for"
+    if sent.cuts is None or sent.codes is None:
+        return "has no cuts"
+    cuts, codes = sent.cuts.read(), sent.codes.read()
+    if codes.dtype != np.int64 or len(codes) != sent.count or (np.diff(codes) <= 0).any():
+        return "must have one code for each rank, and they must rise"
     if cuts.dtype != np.float64 or len(cuts) != max(0, sent.count - 1):
         return "must have one cut fewer than ranks"
     return None if rising(cuts) else "has cuts that do not rise"

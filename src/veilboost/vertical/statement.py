@@ -11,6 +11,7 @@ from veilboost.privacy import DistanceLDP, compose
 from veilboost.release.statement import Statement
 from veilboost.vertical.columns import Input
 from veilboost.vertical.opboost import Job, Thresholds, Trained
+from veilboost.vertical.sharpening import Extrapolation
 
 FORMAT = 1
 NOTHING = "No column of a partner went into this model."
@@ -35,6 +36,7 @@ class ModelStatement(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
     classes: list[str | int | float | bool] | None
     features: list[Input]
     thresholds: Thresholds
+    sharpened: Extrapolation | None
     partners_learn: dict[str, str]
     traffic: dict[str, dict[str, dict[str, int]]]
     released: list[Statement]
@@ -65,6 +67,7 @@ def state(
         classes=None if classes is None else list(classes),
         features=list(trained.inputs),
         thresholds=job.thresholds,
+        sharpened=trained.extrapolation,
         partners_learn={each.party: LEARNS[job.thresholds] for each in trained.statements},
         traffic={
             party: {"sent": dict(each.sent), "received": dict(each.received)} for party, each in trained.traffic.items()
