@@ -17,6 +17,7 @@ from veilboost.mechanisms import (
 from veilboost.privacy import best_under_pairs, best_under_profile
 
 GLOBAL, LOCAL, PIECEWISE, GRR = "Global-map", "Local-map", "Piecewise", "GRR"
+ADJS = "Adj-map"
 TIGHT, GROUPS = "TightMap", "TightMap in groups"
 """Comparison 1: the same stated definition. In groups: the same inside each, and as Local-map infinite between them."""
 BY_PROFILE, BY_PAIRS = "{} under the profile of {}", "{} under the pairs of {}"
