@@ -55,6 +55,10 @@ class Chart:
             fill=_INK,
         )
 
+    def _repr_svg_(self) -> str:
+        """Return what a notebook shows."""
+        return self.svg()
+
     def _head(self, width: int) -> list[tuple[float, str]]:
         """Return the rows above the chart, each under its height: title, legend, what is measured upwards."""
         title, up = _fit(self.title, width * 0.9), _fit(self.up.label, width)
