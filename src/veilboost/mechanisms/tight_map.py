@@ -40,8 +40,10 @@ class TightMap(TableMechanism):
     gaps: Sequence[float] = ()
 
     def __post_init__(self) -> None:
-        if not isinstance(self.gaps, Sequence | np.ndarray) or np.ndim(self.gaps) != 1:
-            raise SettingError("gaps", "must be a list of numbers", self.gaps)
+        given: object = self.gaps
+        listed = isinstance(given, Sequence) and not isinstance(given, str | bytes)
+        if not listed and not (isinstance(given, np.ndarray) and given.ndim == 1):
+            raise SettingError("gaps", "must be a list of numbers", given)
         if (self.epsilon is None) == (len(self.gaps) == 0):
             raise SettingError("epsilon", "or gaps must be given, and not both", (self.epsilon, self.gaps))
         if self.epsilon is not None:
