@@ -11,6 +11,8 @@ import pytest
 
 from veilboost import Domain, OpBoostClassifier, OpBoostRegressor
 
+pytestmark = pytest.mark.slow
+
 ROWS = 60
 HALF = np.arange(ROWS) % 2
 TOWNS = ["Rome", "Oslo"] * (ROWS // 2)

@@ -9,6 +9,8 @@ from xgboost import XGBClassifier, XGBRegressor
 
 from veilboost import OpBoostClassifier, OpBoostRegressor
 
+pytestmark = pytest.mark.slow
+
 STOCK = {
     (OpBoostClassifier, "xgboost"): XGBClassifier,
     (OpBoostRegressor, "xgboost"): XGBRegressor,
@@ -53,7 +55,6 @@ def weights_repeat_rows(estimator: Any) -> bool:
     return True
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("kind", "backend"), STOCK)
 def test_every_check_passes_with_every_column_private(kind: Any, backend: str) -> None:
     found = outcome(kind(backend=backend, n_jobs=1, **PRIVATE))

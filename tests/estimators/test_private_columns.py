@@ -17,6 +17,8 @@ from veilboost.estimators.private import split_budget
 from veilboost.randomness import ReplayableBits
 from veilboost.trees import as_compared
 
+pytestmark = pytest.mark.slow
+
 CHANCE = np.random.default_rng(5)
 ROWS = 400
 Z = CHANCE.normal(size=(ROWS, 4))

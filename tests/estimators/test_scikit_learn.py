@@ -18,6 +18,8 @@ from xgboost import XGBClassifier, XGBRegressor
 from veilboost import Domain, OpBoostClassifier, OpBoostRegressor
 from veilboost.errors import DataError, SettingError, UsageError
 
+pytestmark = pytest.mark.slow
+
 CHANCE = np.random.default_rng(11)
 ROWS = 300
 Z = CHANCE.normal(size=(ROWS, 4))
