@@ -111,6 +111,7 @@ def test_stays_under_the_exact_profile(mechanism: TableMechanism) -> None:
     assert not found.refuted
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mechanism", UNTABLED, ids=repr)
 def test_stays_under_what_is_stated_without_a_table(mechanism: Mechanism) -> None:
     found = audit(mechanism)
@@ -138,7 +139,13 @@ def test_refutes_naive_rounding(size: int) -> None:
     assert found.refuted
 
 
-@pytest.mark.parametrize("name", sorted((CODE_MECHANISMS | VALUE_MECHANISMS).keys() - {"discrete-gaussian"}))
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=pytest.mark.slow) if "laplace" in name else name
+        for name in sorted((CODE_MECHANISMS | VALUE_MECHANISMS).keys() - {"discrete-gaussian"})
+    ],
+)
 def test_refutes_epsilon_stated_for_half_of_it(name: str) -> None:
     found = audit(half_the_noise(name))
     assert any(finding.epsilon_lower > 1.05 * finding.claimed for finding in found.findings)
@@ -154,6 +161,7 @@ def test_attacks_rows_and_bits_as_numbers(case: int) -> None:
     assert found.refuted
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mechanism", MODERATE, ids=repr)
 @pytest.mark.parametrize(("bit", "share"), [(31, 1.0), (30, 1.0), (31, 0.5)])
 def test_refutes_a_biased_generator(mechanism: Mechanism, bit: int, share: float) -> None:

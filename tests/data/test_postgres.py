@@ -17,6 +17,8 @@ from veilboost.data.source import Source
 from veilboost.domain import Domain
 from veilboost.errors import FileError
 
+pytestmark = pytest.mark.slow
+
 pgserver = pytest.importorskip(
     "pgserver", reason="no PostgreSQL server to test with: pgserver has no wheel from Python 3.13 on"
 )

@@ -164,7 +164,7 @@ def sources(count: int) -> list[Any]:
 
 def test_threads_change_nothing(name: str) -> None:
     mechanism = example(name)
-    count = 30_000 if "laplace" in name else 2**18 + 9  # more than one part
+    count = 30_000 if "laplace" in name else 100_009 if "vector" in name else 2**18 + 9  # more than one part
     codes = column(name, np.random.default_rng(1).integers(1, 11, count))
     for number, source in enumerate(sources(count)):
         bits: list[Bits] = [source(), source()]

@@ -72,6 +72,7 @@ def test_no_pair_loses_more_than_stated(name: str, size: int, epsilon: float) ->
             assert gap <= definition.pair_loss(x + 1, x + 2)
 
 
+@pytest.mark.slow
 @every_epsilon
 @pytest.mark.parametrize("size", [64, 100])
 @every_table
@@ -171,6 +172,7 @@ def test_too_large_a_table_is_refused_and_the_twin_named(instead: str, size: int
     assert instead in str(caught.value)
 
 
+@pytest.mark.slow
 @every_table
 @pytest.mark.parametrize("epsilon", [1e-9, 1e-15, 5e-324])
 def test_too_small_a_budget_is_refused_with_the_reason(name: str, epsilon: float) -> None:
@@ -181,6 +183,7 @@ def test_too_small_a_budget_is_refused_with_the_reason(name: str, epsilon: float
         example(name, epsilon=epsilon, size=1000, **whole)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [2, 10, 1024])
 def test_the_smallest_budget_that_is_named_would_fit_and_a_smaller_one_not(size: int) -> None:
     with pytest.raises(SettingError) as caught:

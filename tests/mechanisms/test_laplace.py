@@ -90,6 +90,7 @@ def test_coins_give_the_closed_form_without_bounds(rate: float) -> None:
             assert abs(chance / ((1 - q) / (1 + q) * q ** abs(value)) - 1) < mpf(10) ** -40
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [2, 3, 10, 16])
 @pytest.mark.parametrize("epsilon", [0.05, 0.7, 4.0])
 @pytest.mark.parametrize("kind", ["global", "local", "adj"])

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from itertools import combinations
 
 import numpy as np
+import pytest
 from battery import loses_at_most, row_sums
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -54,6 +55,7 @@ def test_any_mechanism_keeps_its_word(mechanism: TableMechanism) -> None:
     check(mechanism)
 
 
+@pytest.mark.slow
 @settings(max_examples=150, deadline=None)
 @given(GAPS)
 def test_any_gaps_are_kept(gaps: list[float]) -> None:
@@ -62,6 +64,7 @@ def test_any_gaps_are_kept(gaps: list[float]) -> None:
     check(mechanism)
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(st.lists(st.integers(1, 5), min_size=1, max_size=5).filter(lambda lengths: sum(lengths) > 1), BUDGETS, BUDGETS)
 def test_any_groups_are_kept(lengths: list[int], inside: float, between: float) -> None:

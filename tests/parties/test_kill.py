@@ -14,6 +14,8 @@ import pytest
 from party import Party, people
 from veilboost.release import Ledger, verify
 
+pytestmark = pytest.mark.slow
+
 DRIVER = """
 import importlib, os, signal, sys
 from pathlib import Path
@@ -115,7 +117,6 @@ def copy_of(folder: Path, to: Path) -> Party:
     return Party(to)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("when", ["before", "after"])
 @pytest.mark.parametrize("where", POINTS)
 def test_killed_at_a_point(where: str, when: str, clean: tuple[Path, dict[str, list[object]]], tmp_path: Path) -> None:
@@ -136,7 +137,6 @@ def test_killed_between_charge_and_hand_over(
     check_after(party, clean[1])
 
 
-@pytest.mark.slow
 def test_killed_at_any_moment(clean: tuple[Path, dict[str, list[object]]], tmp_path: Path) -> None:
     command = [
         sys.executable,

@@ -9,6 +9,8 @@ import pytest
 from party import Party, people
 from veilboost.release import Ledger, verify
 
+pytestmark = pytest.mark.slow
+
 
 def started(party: Party, out: str) -> "subprocess.Popen[str]":
     command = [sys.executable, "-m", "veilboost", "desensitise", "table.parquet", out, "--policy", "policy.toml"]
@@ -22,7 +24,7 @@ def together(party: Party, count: int) -> list[int]:
     return [code for _, code in ended]
 
 
-@pytest.mark.parametrize("count", [2, pytest.param(6, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("count", [2, 6])
 def test_both_succeed_and_values_are_charged_once(count: int, tmp_path: Path) -> None:
     party = Party.settled(tmp_path, rows='key = "id"\ntype = "integer"\ncarry = ["id"]')
     party.write(people(5000))

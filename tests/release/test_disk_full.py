@@ -11,6 +11,8 @@ import pytest
 from party import Party, people
 from veilboost.release import Ledger, verify
 
+pytestmark = pytest.mark.slow
+
 DRIVER = """
 import importlib, resource, sys
 where, most = sys.argv[1], int(sys.argv[2])

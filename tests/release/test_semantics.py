@@ -33,6 +33,7 @@ def left(party: Party, name: str, out: str = "out.parquet") -> dict[Any, Any]:
     return dict(zip(table["id"].to_pylist(), table[name].to_pylist(), strict=True))
 
 
+@pytest.mark.slow
 def test_what_leaves_is_the_mechanism_under_the_key(tmp_path: Path) -> None:
     party, table = Party.settled(tmp_path, rows=CARRIED), people(3000)
     party.release(table, as_codes=True)
@@ -218,6 +219,7 @@ KEYED, FRESH = 'key = "id"\ntype = "integer"', 'noise = "fresh"'
 OF = '\nof = "people"'
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fresh_first", [False, True])
 @pytest.mark.parametrize(("keyed", "fresh"), [(KEYED + OF, FRESH + OF), (KEYED, FRESH), (KEYED + OF, FRESH)])
 def test_fresh_and_permanent_noise_add_up(keyed: str, fresh: str, fresh_first: bool, tmp_path: Path) -> None:
@@ -280,6 +282,7 @@ KEYS: dict[str, tuple[str, list[Any]]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["table.parquet", "table.csv", "table.arrow"])
 @pytest.mark.parametrize(("kind", "keys"), KEYS.values(), ids=KEYS)
 def test_any_key_gives_its_noise_from_any_file(kind: str, keys: list[Any], name: str, tmp_path: Path) -> None:
@@ -422,6 +425,7 @@ KINDS: dict[str, tuple[str, str, list[Any]]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("missing", [False, True])
 @pytest.mark.parametrize(("domain", "mechanism", "values"), KINDS.values(), ids=KINDS)
 def test_every_kind_leaves_in_both_formats(
