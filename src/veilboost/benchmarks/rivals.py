@@ -8,7 +8,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from veilboost.benchmarks.clock import seconds
+from veilboost.benchmarks.clock import own_seconds
 from veilboost.mechanisms import DiscreteLaplace, GlobalMap, Mechanism
 
 _COUNT = 100_000
@@ -45,8 +45,8 @@ def _against(library: str, note: str, setup: Setup, ours: Mechanism, codes: NDAr
     ours.draw(codes[:1])
     ratios = []
     for _ in range(repeats):
-        slow = seconds(theirs) / count
-        fast = seconds(lambda: ours.draw(codes, threads=1)) / len(codes)
+        slow = own_seconds(theirs) / count
+        fast = own_seconds(lambda: ours.draw(codes, threads=1)) / len(codes)
         ratios.append(slow / fast)
     return Rival(library=library, our_speed_over_theirs=statistics.median(ratios), note=note)
 
