@@ -84,6 +84,11 @@ POLICIES: list[tuple[str, Spoil, str]] = [
     ("an ordered mechanism without order", policy('"grr"', '"tight"'), "columns.colour:"),
     ("a mechanism of another size", policy("epsilon = 0.5", "epsilon = 0.5, size = 9"), "columns.age:"),
     ("no epsilon", policy(", epsilon = 0.5", ""), "columns.age: epsilon"),
+    (
+        "two kinds of epsilon",
+        policy("epsilon = 0.5", "epsilon = 0.5, epsilon_per_unit = 0.01"),
+        "columns.age: mechanism.epsilon_per_unit must be given without other settings",
+    ),
     ("an infinite epsilon", policy("epsilon = 0.5", "epsilon = inf"), "columns.age: epsilon"),
     ("two sources alike", policy("cap = 2.0", 'cap = 2.0\nsource = "bank/colour"'), "must each have a source"),
     ("a delimiter of two", policy("[caps]", '[csv]\ndelimiter = ";;"\n[caps]'), "delimiter must be one ASCII"),

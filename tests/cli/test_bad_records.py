@@ -25,6 +25,21 @@ def receipt_of_less(party: Party) -> None:
         text("receipt", json.dumps({"ledger": ledger.name, "lines": -1, "head": "0" * 64}))(party)
 
 
+OVER = [*RELEASE[:2], "taken.csv", *RELEASE[3:]]
+
+
+def renamed(setting: str, name: str, new: str) -> Spoil:
+    """Give the key or the ledger, with its history, the name of what is to be written."""
+
+    def spoil(party: Party) -> None:
+        for path in (party.folder / name, party.folder / f"{name}.rows"):
+            if path.exists():
+                path.rename(party.folder / path.name.replace(name, new))
+        policy("format = 1", f'format = 1\n{setting} = "{new}"')(party)
+
+    return spoil
+
+
 RECORDS: list[tuple[str, Spoil, list[str], int, str]] = [
     ("no ledger", gone("ledger.db"), RELEASE, 2, "ledger.db: there is no such ledger"),
     ("an empty ledger", text("ledger.db", ""), RELEASE, 2, "ledger.db: is no ledger, or a damaged one"),
@@ -119,6 +134,32 @@ RECORDS: list[tuple[str, Spoil, list[str], int, str]] = [
         "the receipt is of another ledger",
     ),
     ("a log nowhere", nothing, ["--log", "none/log", *RELEASE], 2, "none/log"),
+    ("a log in the key", nothing, ["--log", "noise.key", *RELEASE], 2, "noise.key: is there already, and is no log"),
+    ("a log in the ledger", nothing, ["--log", "ledger.db", *RELEASE], 2, "ledger.db: is there already, and is no log"),
+    ("a log in the table", nothing, ["--log", "table.csv", *RELEASE], 2, "table.csv: is there already, and is no log"),
+    ("a ledger that is a folder", nothing, ["ledger", "new", "."], 2, ".: is there already"),
+    (
+        "a release over the ledger",
+        renamed("ledger", "ledger.db", "taken.csv"),
+        OVER,
+        2,
+        "taken.csv: is the ledger itself",
+    ),
+    ("a release over the key", renamed("noise_key", "noise.key", "taken.csv"), OVER, 2, "is the noise key itself"),
+    (
+        "a statement over the key",
+        renamed("noise_key", "noise.key", "taken.csv.privacy.json"),
+        OVER,
+        2,
+        "taken.csv.privacy.json: is the noise key itself",
+    ),
+    (
+        "a statement over the policy",
+        lambda party: (party.folder / "policy.toml").rename(party.folder / "taken.csv.privacy.txt"),
+        [*OVER[:4], "taken.csv.privacy.txt"],
+        2,
+        "taken.csv.privacy.txt: is the policy itself",
+    ),
     ("a draft over a policy", nothing, ["init", "policy", "table.csv"], 2, "policy.toml: is there already"),
     ("a draft of nothing", nothing, ["init", "policy", "none.csv", "--out", "p"], 2, "none.csv: there is no such file"),
     ("an export over the ledger", nothing, ["ledger", "export", "ledger.db"], 2, "ledger.db: is there already"),

@@ -10,6 +10,7 @@ from party import Party, run
 TABLES: list[tuple[str, Spoil, list[str], str]] = [
     ("no file", gone("table.csv"), RELEASE, "table.csv: there is no such file"),
     ("empty", text("table.csv", ""), RELEASE, "table.csv: is empty"),
+    ("blank lines", text("table.csv", "\n\n"), RELEASE, "table.csv: has no header line"),
     ("a header alone", lines(), RELEASE, "must not be empty"),
     ("a column too few", text("table.csv", "id,colour,town\n1,red,x\n"), RELEASE, "table.csv: column 'age' must be in"),
     ("no key column", text("table.csv", "age,colour,town\n1,red,x\n"), RELEASE, "column 'id' must be in the table"),

@@ -240,6 +240,11 @@ def test_a_failed_login_is_one_line_without_the_password(
     assert not (tmp_path / "out.csv").exists()
 
 
+def test_an_address_without_a_password_is_shown_as_it_is(server: Server) -> None:
+    with pytest.raises(FileError, match=r"^postgresql://localhost:1/base#people: .*port 1 "):
+        open_source("postgresql://localhost:1/base#people")
+
+
 def test_a_missing_driver_is_one_line(tmp_path: Path) -> None:
     program = (
         "import sys; sys.modules['adbc_driver_postgresql'] = None\n"

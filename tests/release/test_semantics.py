@@ -233,8 +233,8 @@ def test_fresh_and_permanent_noise_add_up(keyed: str, fresh: str, fresh_first: b
     party.rule(rows=fresh)
     with pytest.raises(RefusalError, match="column 'colour'"):
         party.release(people(3))
-    party.rule(rows=fresh.replace(OF, "") + '\nof = "others"')
-    assert party.release(people(3)).bill.columns[0].spent == (5 + 5 * (OF not in fresh)) * 10**11
+    party.rule(rows=fresh.replace(OF, "") + '\nof = "others"', top='format = 1\nparty = "branch"')
+    assert party.release(people(3)).bill.row_spent == (15 + 15 * (OF not in fresh)) * 10**11
 
 
 def test_row_keys_are_text_however_arrow_holds_them(tmp_path: Path) -> None:
@@ -257,9 +257,56 @@ def test_tables_that_share_row_keys_share_their_history(tmp_path: Path) -> None:
     again = party.out("second.parquet")
     shared = dict(zip(again["number"].to_pylist(), again["years"].to_pylist(), strict=True))
     assert {key: shared[key] for key in range(1, 101)} == left(party, "age")
-    party.rule("third.toml", rows=rows.replace("people", "others"), columns={"years": AGE}, more='source = "bank/age"')
+    party.rule("third.toml", rows=rows.replace("people", "others"), columns={"years": AGE})
     party.release(second, "third.parquet", policy="third.toml")
     assert party.charges()[2] == {"years": 150}
+    third = party.out("third.parquet")
+    assert third["years"].to_pylist() != again["years"].to_pylist()
+
+
+def test_a_source_belongs_to_rows_of_one_kind(tmp_path: Path) -> None:
+    """Customer 7 and supplier 7 would leave with equal noise, and a renamed key would count from zero."""
+    party = Party.settled(tmp_path, columns={"age": AGE})
+    party.release(people(100))
+    renamed = people(100).rename_columns(["number", "age", "colour", "town"])
+    party.rule(rows='key = "number"\ntype = "integer"', columns={"age": AGE})
+    with pytest.raises(RefusalError, match=r"'bank/age' was charged for rows of 'id'.*set rows\.of = 'id'"):
+        party.release(renamed)
+    party.rule(rows='key = "number"\ntype = "integer"\nof = "id"', columns={"age": AGE})
+    assert party.release(renamed).bill.columns[0].new_values == 0
+    party.rule(rows='key = "number"\ntype = "integer"', columns={"age": AGE}, more='source = "suppliers"')
+    assert party.release(renamed).bill.columns[0].new_values == 100
+
+
+def test_row_keys_of_another_type_do_not_count_from_zero(tmp_path: Path) -> None:
+    party, table = Party.settled(tmp_path, columns={"age": AGE}), people(20)
+    party.release(table)
+    party.rule(rows='key = "id"\ntype = "text"', columns={"age": AGE})
+    with pytest.raises(RefusalError, match=r"rows\.type: .*'id' were charged under keys of type 'integer'"):
+        party.release(table.set_column(0, "id", table["id"].cast(pa.string())))
+
+
+@pytest.mark.parametrize("noise", ['key = "id"\ntype = "integer"', 'noise = "fresh"\nof = "id"'])
+def test_what_left_without_a_bound_has_nothing_left_under_a_cap(noise: str, tmp_path: Path) -> None:
+    local = AGE | {"name": "local", "epsilon": "0.5, theta = 5", "cap": "inf"}
+    party, table = Party.settled(tmp_path, rows=noise, columns={"age": local}), people(20)
+    party.release(table)
+    party.rule(columns={"age": AGE})
+    with pytest.raises(RefusalError, match=r"'age': .* to inf, above the policy's cap of 2"):
+        party.release(table)
+    party.rule(columns={"age": AGE | {"cap": "inf"}})
+    bill = party.release(table).bill
+    assert (bill.columns[0].spent, bill.row_spent) == (None, None)
+
+
+def test_what_left_as_it_is_has_nothing_left_under_a_cap(tmp_path: Path) -> None:
+    rows = 'key = "id"\ntype = "integer"'
+    party, table = Party.settled(tmp_path, rows=rows + '\ncarry = ["age"]', columns={"colour": COLOUR}), people(20)
+    party.release(table)
+    party.rule(rows=rows)
+    with pytest.raises(RefusalError, match=r"'age': .* to inf, above the policy's cap of 2"):
+        party.release(table)
+    assert party.release(table, columns=["colour"]).bill.row_spent == 10**12
 
 
 def test_another_mechanism_or_domain_is_other_noise(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ the policy, 130 interrupted.
 
 import logging
 import os
+import re
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -14,7 +15,7 @@ from typer.exceptions import TyperException
 import veilboost
 from veilboost.cli import audit, bench, certify, demo, init, keys, ledger, study, train
 from veilboost.cli import desensitise as desensitising
-from veilboost.errors import EvidenceError, RefusalError, UsageError, VeilboostError
+from veilboost.errors import EvidenceError, FileError, RefusalError, UsageError, VeilboostError
 
 _INTERRUPTED = 130
 
@@ -60,9 +61,19 @@ def _options(
     if verbose:
         logger.addHandler(logging.StreamHandler())
     if log is not None:
+        _check_log(log)
         file = logging.FileHandler(log, encoding="utf-8")
         file.setFormatter(logging.Formatter("%(asctime)s %(name)s %(levelname)s %(message)s"))
         logger.addHandler(file)
+
+
+def _check_log(log: Path) -> None:
+    """Refuse to add to a file that is no log: it may be a key, a ledger or a table."""
+    if log.is_file():
+        with log.open("rb") as opened:
+            start = opened.read(5)
+        if start and not re.fullmatch(rb"\d{4}-", start):
+            raise FileError(log, "is there already, and is no log")
 
 
 def main() -> None:

@@ -46,7 +46,7 @@ class CsvSource(Source):
         if ragged := _RAGGED.search(str(error)):
             problem = "line {} must have {} fields; it has {}".format(*ragged.groups())
         elif not self._bytes or "Empty CSV" in str(error):
-            problem = "is empty"
+            problem = "has no header line" if self._bytes else "is empty"
         elif isinstance(error, UnicodeError) or "UTF8" in str(error) or "UTF-8" in str(error):
             problem = f"is not encoded in {self._dialect.encoding}"
         else:

@@ -66,7 +66,7 @@ def _secrets(address: str) -> set[str]:
     """Return whatever in an address may be a password, as it stands and as it is meant."""
     access = [address[: at.start()].partition(":")[2] for at in re.finditer("@", address)]
     settings = [each.partition("=")[2] for each in re.split("[?&]", address) if "password" in each.lower()]
-    port = re.match(r"[^@/?\[]*?:([^@/?]*\D[^@/?]*)", address)  # a password whose host is missing
+    port = re.match(r"[^@/?\[]*?:([^@/?]*[^@/?\d][^@/?]*)", address)  # a password whose host is missing
     found = {*access, *settings, os.environ.get("PGPASSWORD", ""), port[1] if port else ""}
     return {form for each in found for form in (each, unquote(each)) if form}
 

@@ -1,6 +1,6 @@
 """Charge a staged table to the ledger, or refuse it: each row for its new codes, before anything is drawn."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,8 @@ from veilboost.release.ahead import ahead
 from veilboost.release.history import Charged, History, check_file, check_newest, write_history
 from veilboost.release.keys import NoiseKey
 from veilboost.release.ledger import Ledger, Line
-from veilboost.release.policy import Column, Policy
+from veilboost.release.policy import Column, Policy, default_source
+from veilboost.release.rows import check_rows, row_kind
 from veilboost.release.staging import BUCKETS, Bucket, Staged
 
 _NO_MORE = "the policy allows no such release any more"
@@ -88,9 +89,10 @@ def charge(
     """
     lines = ledger.lines()
     check_newest(ledger.folder, len(lines))
+    check_rows(lines, policy, {column.source for column in staged.columns})
     earlier = [line for line in lines if _concerns(line, row_kind(policy))]
     _check_table(policy, len(earlier), staged.rows)
-    past = _past(ledger, earlier, policy)
+    past = _past(ledger, earlier, policy, {column.source for column in staged.columns})
     tracked = [column for column in staged.columns if column.budget is not None]
     charged = [_charged(column, key) for column in tracked]
     parts = []
@@ -156,17 +158,18 @@ def _plus(spent: Units, cost: Units) -> Units:
     return total
 
 
-def _past(ledger: Ledger, earlier: Sequence[Line], policy: Policy) -> _Past:
+def _past(ledger: Ledger, earlier: Sequence[Line], policy: Policy, sources: Set[str]) -> _Past:
     """Read what concerns these rows: their history, what any row may have spent, and whether anything had no bound.
 
     Fresh noise is charged to every row alike. Rows without a key may be any rows: each counts as the one that has
-    spent most.
+    spent most. What left without a bound, or as it is, has spent more than any cap.
     """
     by_source: dict[str, int] = {}
     row, files, unbounded = 0, [], False
     for line in earlier:
         body = line.body
         unbounded |= any(column["budget"] is None for column in body["columns"])
+        unbounded |= not sources.isdisjoint(_open(body))
         if body["noise"] == "fresh":
             for column in body["columns"]:
                 by_source[column["source"]] = by_source.get(column["source"], 0) + (column["budget"] or 0)
@@ -178,16 +181,18 @@ def _past(ledger: Ledger, earlier: Sequence[Line], policy: Policy) -> _Past:
         elif body["history"] is not None:
             files.append(ledger.folder / body["history"]["file"])
             check_file(files[-1], body["history"]["sha256"], line.number)
+    by_source |= {source: _MOST for line in earlier for source in _open(line.body)}
     return _Past(History(files), by_source, row, unbounded)
+
+
+def _open(body: Mapping[str, Any]) -> set[str]:
+    """Return the sources that a release left without any bound: through a mechanism without one, or as they are."""
+    without = {column["source"] for column in body["columns"] if column["budget"] is None}
+    return without | {default_source(body["party"], name) for name in body["carried"]}
 
 
 def _counted(spent: int | None) -> int:
     return _MOST if spent is None else spent
-
-
-def row_kind(policy: Policy) -> str:
-    """Return what the rows are rows of: the same kind of key names the same rows in every table."""
-    return policy.rows.of or policy.rows.key or ""
 
 
 def _concerns(line: Line, kind: str) -> bool:

@@ -15,12 +15,13 @@ from veilboost.domain import Domain
 from veilboost.errors import DataError, FileError, SettingError, blaming
 from veilboost.files import as_json, check_writable, move_together
 from veilboost.release import statement as statements
-from veilboost.release.charging import Bill, charge, row_kind
+from veilboost.release.charging import Bill, charge
 from veilboost.release.history import digest
 from veilboost.release.keys import NoiseKey, load_key
 from veilboost.release.leaving import Leaving, leave
 from veilboost.release.ledger import Ledger
 from veilboost.release.policy import Policy, Request
+from veilboost.release.rows import row_kind
 from veilboost.release.staging import BUCKETS, Counts, Staged, private_folder, stage
 
 Progress = Callable[[str, float], None]
@@ -60,8 +61,7 @@ def desensitise(
     ending = check_ending(out)
     files = (out, out.with_name(f"{out.name}.privacy.json"), out.with_name(f"{out.name}.privacy.txt"))
     check_writable(*files)
-    if out.exists() and Path(source.name).exists() and out.samefile(source.name):
-        raise FileError(out, "is the table itself; name another file for what leaves")
+    _check_places(files, source, policy)
     _check_schema(source, policy, request)
     _check_types(source, policy, [Leaving(column, None, as_codes) for column in request.columns], ending)
     with admitted(source, policy, request, dry_run=dry_run, progress=progress) as it:
@@ -117,6 +117,15 @@ def admitted(
         yield Admitted(ledger, staged, bill, key)
 
 
+def _check_places(files: Sequence[Path], source: Source, policy: Policy) -> None:
+    """Refuse to write over what a release is made from."""
+    held = {"table": Path(source.name), "policy": policy.file, "noise key": policy.noise_key, "ledger": policy.ledger}
+    for name, path in held.items():
+        for file in files:
+            if file.exists() and path.exists() and file.samefile(path):
+                raise FileError(file, f"is the {name} itself; name another file for what leaves")
+
+
 def _check_schema(source: Source, policy: Policy, request: Request) -> None:
     """Refuse a table that lacks a column, or has one of a type that cannot hold its domain."""
     rows = policy.rows
@@ -168,6 +177,7 @@ def _enter(
             "policy": policy.digest,
             "rows": staged.rows,
             "row_kind": row_kind(policy),
+            "row_type": policy.rows.type,
             "noise": policy.rows.noise,
             "key": None if key is None else key.fingerprint,
             "key_version": None if key is None else key.version,

@@ -23,7 +23,7 @@ ledger = "ledger.db"
 [rows]
 key = "<column>"                  # your own stable primary key; it does not leave unless you carry it
 type = "integer"                  # or "text": the same in every file that holds these rows
-# of = "customers"                # what the keys number, where two tables name their key differently
+# of = "customers"                # what the keys number: alike in all tables of these rows, and in no table of others
 # noise = "fresh"                 # only without a stable key: drop key and type, and pay in full every time; say
 #                                 # in "of" what the rows are, or they count as rows of every table
 carry = []                        # columns that leave exactly as they are, without protection, as a join id

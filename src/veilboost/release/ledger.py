@@ -84,9 +84,9 @@ class Ledger:
     @classmethod
     def create(cls, file: Path) -> "Ledger":
         """Make an empty ledger, for its owner's eyes alone."""
-        folder = history_folder(file)
-        if file.exists() or (folder.exists() and any(folder.iterdir())):
+        if file.exists() or (history_folder(file).exists() and any(history_folder(file).iterdir())):
             raise FileError(file, "is there already, or the history of one that was")
+        folder = history_folder(file)
         file.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=file.parent, prefix=f".{file.name}.") as aside:
             made = Path(aside) / "ledger"

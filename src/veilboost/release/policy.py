@@ -233,7 +233,12 @@ def _column(name: str, settings: dict[str, Any], read: _File) -> Column:
 
 
 def _source(name: str, column: _Column, read: _File) -> str:
-    return printable("source", f"{read.party}/{name}" if column.source is None else column.source)
+    return printable("source", default_source(read.party, name) if column.source is None else column.source)
+
+
+def default_source(party: str, column: str) -> str:
+    """Return how a column of ``party`` is called where nothing else is said."""
+    return f"{party}/{column}"
 
 
 def _check_cap(column: Column) -> None:
@@ -257,7 +262,8 @@ def _mechanism(settings: dict[str, Any], domain: Domain, place: str) -> Mechanis
         raise SettingError("mechanism", "must be named by mechanism.name alone", given["mechanism"])
     if name == "tight" and "epsilon_per_unit" in given:
         epsilon = positive("mechanism.epsilon_per_unit", given.pop("epsilon_per_unit"))
-        _convert({"mechanism": name, **given}, MechanismSettings, f"{place}.mechanism")
+        if given:
+            raise SettingError("mechanism.epsilon_per_unit", "must be given without other settings", sorted(given))
         return TightMap.per_unit(domain, epsilon=epsilon)
     if "gaps" not in given:
         given.setdefault("size", domain.size)
