@@ -20,7 +20,7 @@ def ahead(work: Callable[[T], R], items: Iterable[T]) -> Iterator[R]:
     threads = os.cpu_count() or 1
     with ThreadPoolExecutor(threads) as pool:
         left = iter(items)
-        waiting: deque[Future[R]] = deque(pool.submit(work, item) for item in islice(left, threads + 1))
+        waiting: deque[Future[R]] = deque(pool.submit(work, item) for item in islice(left, threads))
         try:
             while waiting:
                 done = waiting.popleft().result()

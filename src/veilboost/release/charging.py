@@ -122,10 +122,8 @@ def _part(bucket: Bucket, number: int, past: _Past, tracked: Sequence[Column], c
     """Compare the rows of a bucket with their past: a code that was charged for before costs nothing."""
     rows = len(bucket.tags)
     new = np.ones((len(tracked), rows), dtype=np.bool_)
-    spent: dict[str, Units] = {
-        each.source: np.full(rows, min(past.by_source.get(each.source, 0), _MOST)) for each in charged
-    }
     row_spent: Units = np.full(rows, min(past.row, _MOST))
+    spent: dict[str, Units | np.int64] = {each.source: np.int64(0) for each in charged}
     for entry in past.history.entries(number, bucket):
         cost = entry.known * np.int64(entry.charged.budget)
         row_spent = _plus(row_spent, cost)
@@ -134,11 +132,12 @@ def _part(bucket: Bucket, number: int, past: _Past, tracked: Sequence[Column], c
         for i, column in enumerate(tracked):
             if entry.charged.same_noise(charged[i]):
                 new[i] &= ~(entry.known & (entry.codes == bucket.codes[column.name]))
+    most = []
     for i, each in enumerate(charged):
         cost = new[i] * np.int64(each.budget)
-        spent[each.source] = _plus(spent[each.source], cost)
         row_spent = _plus(row_spent, cost)
-    most = [int(spent[each.source].max(initial=0)) for each in charged]
+        before = _plus(spent.pop(each.source), np.int64(min(past.by_source.get(each.source, 0), _MOST)))
+        most.append(int(_plus(before, cost).max(initial=0)))
     return _Part(bucket, new, most, int(row_spent.max(initial=0)), count_repeated(bucket.tags))
 
 
@@ -152,7 +151,7 @@ def _charged(column: Column, key: NoiseKey | None) -> Charged:
     )
 
 
-def _plus(spent: Units, cost: Units) -> Units:
+def _plus(spent: Units | np.int64, cost: Units | np.int64) -> Units:
     """Add without wrapping around: what would exceed the most that is counted stays there."""
     total: Units = np.minimum(spent + cost, _MOST)
     return total

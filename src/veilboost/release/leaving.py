@@ -81,7 +81,8 @@ class Leaving:
         domain = self.column.domain
         gaps = noisy > domain.value_codes
         if domain.size <= _LISTED:
-            return pa.DictionaryArray.from_arrays(pa.array(noisy.astype(np.int32) - 1, mask=gaps), self._values)
+            places = noisy.astype(np.min_scalar_type(-domain.size)) - 1
+            return pa.DictionaryArray.from_arrays(pa.array(places, mask=gaps), self._values)
         values = domain.decode(noisy) if len(noisy) else np.array([], dtype=domain.kind.dtype)
         return pa.array(values, mask=gaps, type=self.types[self.column.name])
 

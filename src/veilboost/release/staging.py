@@ -80,13 +80,12 @@ class Staged:
     def bucket(self, number: int, *, codes_alone: bool = False) -> Bucket:
         """Read one bucket, without keys and carried columns where ``codes_alone`` are wanted."""
         with pa.OSFile(str(_path(self.folder, number))) as file:
-            table = ipc.open_stream(file).read_all().combine_chunks()
+            names = [*_TAGS, *(_code(column.name) for column in self.columns)]
+            table = _read(file, names if codes_alone else None)
         tags = np.column_stack([table[name].to_numpy() for name in _TAGS])
         order = tag_order(tags)
         codes = {column.name: _whole(table, _code(column.name)).to_numpy()[order] for column in self.columns}
-        others = (
-            [] if codes_alone else [name for name in (KEY, *map(_carried, self.carry)) if name in table.column_names]
-        )
+        others = [name for name in (KEY, *map(_carried, self.carry)) if name in table.column_names]
         return Bucket(tags[order], codes, table.select(others).take(pa.array(order)))
 
 
@@ -148,6 +147,7 @@ def stage(
                 progress(share)
     if first_row == 1:
         raise DataError(columns[0].name, "must not be empty", "a table without rows")
+    pa.default_memory_pool().release_unused()  # what the batches took is not kept beside what the buckets take
     return Staged(folder, first_row - 1, tuple(columns), rows.carry, counts)
 
 
@@ -227,6 +227,16 @@ def _spread(batch: pa.RecordBatch, writers: Sequence[Any]) -> None:
 
 def _writer(opened: ExitStack, path: Path, schema: pa.Schema) -> Any:
     return opened.enter_context(ipc.new_stream(opened.enter_context(pa.OSFile(str(path), "wb")), schema))
+
+
+def _read(file: pa.OSFile, names: Sequence[str] | None) -> pa.Table:
+    """Read the columns of ``names``, or all."""
+    options = ipc.IpcReadOptions()
+    if names is not None:
+        schema = ipc.open_stream(file).schema
+        options.included_fields = [schema.get_field_index(name) for name in names]
+        file.seek(0)
+    return ipc.open_stream(file, options=options).read_all().combine_chunks()
 
 
 def _whole(table: pa.Table, name: str) -> pa.Array:
