@@ -13,7 +13,7 @@ import typer
 from typer.exceptions import TyperException
 
 import veilboost
-from veilboost.cli import audit, bench, certify, demo, init, keys, ledger, study, train
+from veilboost.cli import audit, bench, certify, data, demo, init, keys, ledger, study, train
 from veilboost.cli import desensitise as desensitising
 from veilboost.errors import EvidenceError, FileError, RefusalError, UsageError, VeilboostError
 
@@ -36,6 +36,7 @@ app.command("train")(train.train)
 app.command("predict")(train.predict)
 app.add_typer(audit.app, name="audit")
 app.add_typer(bench.app, name="bench")
+app.add_typer(data.app, name="data")
 app.add_typer(init.app, name="init")
 app.add_typer(keys.app, name="keys")
 app.add_typer(ledger.app, name="ledger")
