@@ -29,16 +29,13 @@ def fetch(
     json: Json = False,
 ) -> None:
     """Check a table where it is, or fetch it from its publisher and keep it in the cache."""
-    from veilboost.data.public import PUBLIC_SETS
-    from veilboost.data.public import fetch as fetch_one
+    from veilboost.data.public import haul
     from veilboost.report import public_tables, terminal
 
     with terminal.steps(quiet=json) as progress:
-        found = [
-            fetch_one(each, digest=digest, progress=progress) for each in (PUBLIC_SETS if name == "all" else [name])
-        ]
+        found = haul(name, digest=digest, progress=progress)
     if json:
         terminal.json(found)
-        return
-    for each in found:
-        public_tables.show_fetched(each)
+    else:
+        public_tables.show_haul(found)
+    found.check()

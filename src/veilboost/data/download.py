@@ -6,7 +6,7 @@ import os
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from http import HTTPStatus
 from pathlib import Path
@@ -20,7 +20,7 @@ from veilboost.files import as_json, settle, write_whole
 
 Report = Callable[[float], None]
 
-_ATTEMPTS = 5
+_ATTEMPTS = 3
 _BLOCK = 1 << 18
 _LOOPBACK = ("127.0.0.1", "::1", "localhost")
 
@@ -141,11 +141,16 @@ class _Fetch:
         headers = {"User-Agent": "veilboost", "Accept": "*/*"}
         if size:
             headers |= {"Range": f"bytes={size}-", "If-Range": validator}
-        try:
-            with self._open(headers) as response:
-                self._take(response, size, validator)
-        except (http.client.HTTPException, ConnectionError, TimeoutError) as error:
-            raise _BrokenOffError(_reason(error)) from error
+        with self._open(headers) as response:
+            if response.headers.get("Content-Encoding", "identity") != "identity":
+                raise FileError(self.address, "answers in an encoding that was not asked for")
+            if response.status == HTTPStatus.PARTIAL_CONTENT:
+                self._continues(response, size, validator)
+            else:
+                size = 0
+                with blaming(self.part.path):
+                    self.part.begin(_validator(response))
+            self._take(response, size)
 
     def _open(self, headers: dict[str, str]) -> http.client.HTTPResponse:
         request = urllib.request.Request(self.address, headers=headers)  # noqa: S310  _check has seen the address
@@ -156,54 +161,58 @@ class _Fetch:
             if error.code == HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE and "Range" in headers:
                 self.part.discard()
                 raise _BrokenOffError("the file has become shorter") from error
-            raise FileError(self.address, f"answers {error.code} {error.reason}") from error
+            raise FileError(self.address, f"answers {error.code} {_reason(error.reason)}") from error
         except urllib.error.URLError as error:
             raise FileError(self.address, f"cannot be reached ({_reason(error.reason)})") from error
+        except (http.client.HTTPException, OSError) as error:
+            raise _BrokenOffError(_reason(error)) from error
         return response
 
-    def _take(self, response: http.client.HTTPResponse, size: int, validator: str) -> None:
-        if response.headers.get("Content-Encoding", "identity") != "identity":
-            raise FileError(self.address, "answers in an encoding that was not asked for")
-        total = self._total(response, size, validator)
-        if total is not None and total > self.most:
-            self.part.discard()
-            raise FileError(
-                self.address, f"has {total:,} bytes, more than the {self.most:,} that were expected at most"
-            )
-        if response.status != HTTPStatus.PARTIAL_CONTENT:
-            size = 0
-            with blaming(self.part.path):
-                self.part.begin(_validator(response))
-        with blaming(self.part.path, disk=False), self.part.path.open("ab") as file:
-            size = self._copy(response, file, size, total)
-        if total is not None and size != total:
-            raise _BrokenOffError(f"after {size:,} of {total:,} bytes")
-
-    def _total(self, response: http.client.HTTPResponse, size: int, validator: str) -> int | None:
-        """Return how long the whole file is, where the server says so; refuse an answer that continues another file."""
-        if response.status != HTTPStatus.PARTIAL_CONTENT:
-            length = response.headers.get("Content-Length", "")
-            return int(length) if length.isdecimal() else None
-        span, _, total = response.headers.get("Content-Range", "").partition("/")
+    def _continues(self, response: http.client.HTTPResponse, size: int, validator: str) -> None:
+        """Refuse an answer that continues another file, or from another place."""
+        span = response.headers.get("Content-Range", "")
         if not size or not span.startswith(f"bytes {size}-") or _validator(response) not in ("", validator):
             self.part.discard()
             raise _BrokenOffError("the answer does not continue what is there")
-        return int(total) if total.isdecimal() else None
 
-    def _copy(self, response: http.client.HTTPResponse, file: IO[bytes], size: int, total: int | None) -> int:
+    def _take(self, response: http.client.HTTPResponse, size: int) -> None:
+        total = _total(response)
+        if total is not None and total > self.most:
+            self.part.discard()
+            raise FileError(self.address, f"has {total:,} bytes; at most {self.most:,} were expected")
         since, before = time.monotonic(), size
+        with self.part.path.open("ab") as file:
+            for block in _blocks(response):
+                size += len(block)
+                if size > self.most:
+                    self.part.discard()
+                    raise FileError(self.address, f"sends more than {self.most:,} bytes; no more were expected")
+                with blaming(self.part.path):
+                    file.write(block)
+                self.progress(size / (total or self.most))
+                if time.monotonic() - since > self.patience.window:
+                    if size - before < self.patience.least:
+                        raise FileError(self.address, "sends next to nothing; run again to go on from there")
+                    since, before = time.monotonic(), size
+        if total is not None and size != total:
+            raise _BrokenOffError(f"after {size:,} of {total:,} bytes")
+
+
+def _total(response: http.client.HTTPResponse) -> int | None:
+    """Return how long the whole file is, where the server says so."""
+    if response.status == HTTPStatus.PARTIAL_CONTENT:
+        found = response.headers.get("Content-Range", "").rpartition("/")[2]
+    else:
+        found = response.headers.get("Content-Length", "")
+    return int(found[:20]) if found.isdecimal() else None
+
+
+def _blocks(response: http.client.HTTPResponse) -> Iterator[bytes]:
+    try:
         while block := response.read1(_BLOCK):
-            size += len(block)
-            if size > self.most:
-                self.part.discard()
-                raise FileError(self.address, f"sends more than the {self.most:,} bytes that were expected at most")
-            file.write(block)
-            self.progress(size / (total or self.most))
-            if time.monotonic() - since > self.patience.window:
-                if size - before < self.patience.least:
-                    raise FileError(self.address, "sends next to nothing; run again to go on from there")
-                since, before = time.monotonic(), size
-        return size
+            yield block
+    except (http.client.HTTPException, OSError) as error:
+        raise _BrokenOffError(_reason(error)) from error
 
 
 def _validator(response: http.client.HTTPResponse) -> str:
@@ -225,7 +234,11 @@ class _CheckedRedirects(urllib.request.HTTPRedirectHandler):
         headers: http.client.HTTPMessage,
         newurl: str,
     ) -> urllib.request.Request | None:
-        _check(newurl)
+        try:
+            _check(newurl)
+        except FileError:
+            fp.close()
+            raise
         return super().redirect_request(req, fp, code, msg, headers, newurl)
 
 

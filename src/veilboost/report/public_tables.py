@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from veilboost.data.public import Fetched, Listed
+from veilboost.data.public import Haul, Listed
 from veilboost.report import terminal
 
 
@@ -17,11 +17,15 @@ def show_list(tables: Sequence[Listed]) -> None:
     )
 
 
-def show_fetched(found: Fetched) -> None:
-    """Print what has come, and whether anybody has confirmed it."""
-    terminal.say(f"{found.path}: {found.rows:,} rows, {found.columns} columns, digest {found.digest}")
-    if not found.known:
+def show_haul(found: Haul) -> None:
+    """Print what is here now, whether anybody has confirmed it, and what is missing."""
+    for each in found.fetched:
         terminal.say(
-            "  Nobody has told us this digest beforehand. Compare it with somebody else's; from now on, no other table "
-            "of this name is taken here."
+            f"{each.name}: {each.rows:,} rows, {each.columns} columns, in {each.path}", f"  digest {each.digest}"
         )
+        if not each.known:
+            terminal.say(
+                "  Nobody has told us this digest. Compare it with somebody else's: from now on it must not change."
+            )
+    for name, problem in found.missing.items():
+        terminal.say(f"{name} is missing: {problem}")

@@ -1,5 +1,6 @@
 """Public tables for a study, and what to tell of them."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -7,6 +8,7 @@ import pyarrow as pa
 
 from veilboost.data.public import store
 from veilboost.data.public.catalogue import PUBLIC_SETS, public_set
+from veilboost.errors import FileError, SettingError, VeilboostError
 
 
 @dataclass(frozen=True)
@@ -20,6 +22,7 @@ class Listed:
     publisher: str
     licence: str
     page: str
+    digest: str | None
     here: str | None
 
 
@@ -34,6 +37,19 @@ class Fetched:
     digest: str
     known: bool
     files: dict[str, str]
+
+
+@dataclass(frozen=True)
+class Haul:
+    """The tables that are here, and why others are not."""
+
+    fetched: Sequence[Fetched]
+    missing: dict[str, str]
+
+    def check(self) -> None:
+        """Refuse to end well where a table is missing."""
+        if self.missing:
+            raise FileError(", ".join(self.missing), "could not be had")
 
 
 def public_table(name: str, *, folder: Path | None = None, progress: store.Steps | None = None) -> pa.Table:
@@ -57,6 +73,7 @@ def listed() -> list[Listed]:
             each.publisher,
             each.licence,
             each.page,
+            each.digest,
             None if (here := store.whereabouts(each)) is None else str(here),
         )
         for each in PUBLIC_SETS.values()
@@ -70,3 +87,23 @@ def fetch(name: str, *, digest: str | None = None, progress: store.Steps | None 
     known = bool(wanted.digest or digest) or all(file.sha256 for file in wanted.files)
     shape = len(found.table), found.table.num_columns
     return Fetched(name, *shape, str(found.path), found.digest, known, found.files)
+
+
+def fetch_all(*, progress: store.Steps | None = None) -> Haul:
+    """Do the same for every table; one that cannot be had keeps none of the others away."""
+    fetched, missing = [], {}
+    for name in PUBLIC_SETS:
+        try:
+            fetched.append(fetch(name, progress=progress))
+        except VeilboostError as error:
+            missing[name] = str(error)
+    return Haul(fetched, missing)
+
+
+def haul(name: str, *, digest: str | None = None, progress: store.Steps | None = None) -> Haul:
+    """Fetch the table of this name, or ``all``."""
+    if name != "all":
+        return Haul([fetch(name, digest=digest, progress=progress)], {})
+    if digest is not None:
+        raise SettingError("digest", "must be left out where all tables are fetched", digest)
+    return fetch_all(progress=progress)

@@ -32,7 +32,7 @@ _CREDIT = {
     "age": pa.int8(),
     "NumberOfTime30-59DaysPastDueNotWorse": pa.int8(),
     "DebtRatio": pa.float64(),
-    "MonthlyIncome": pa.int32(),
+    "MonthlyIncome": pa.float64(),
     "NumberOfOpenCreditLinesAndLoans": pa.int8(),
     "NumberOfTimes90DaysLate": pa.int8(),
     "NumberRealEstateLoansOrLines": pa.int8(),
@@ -55,5 +55,5 @@ GIVE_ME_SOME_CREDIT = PublicSet(
     read=_give_me_some_credit,
     columns=_CREDIT,
     rows=150_000,
-    ranges={"SeriousDlqin2yrs": (0, 1)},
+    ranges={"SeriousDlqin2yrs": (0, 1), "RevolvingUtilizationOfUnsecuredLines": (0, 1e6), "DebtRatio": (0, 1e6)},
 )

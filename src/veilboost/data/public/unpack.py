@@ -5,9 +5,9 @@ import io
 import zipfile
 import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path, PurePosixPath
-from typing import IO
+from typing import IO, Any
 
 from veilboost.errors import FileError
 
@@ -23,7 +23,7 @@ class Bounded(io.RawIOBase):
     def readable(self) -> bool:
         return True
 
-    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]  # typeshed's Buffer is not in 3.11
+    def readinto(self, buffer: Any, /) -> int:
         try:
             block = self._stream.read(min(len(buffer), self._left + 1))
         except _DAMAGE as error:
@@ -39,11 +39,13 @@ class Bounded(io.RawIOBase):
 def member(source: Path | IO[bytes], name: str, *, most: int, where: object = None) -> Iterator[IO[bytes]]:
     """Open the one file called ``name``, in whatever folder, of a zip archive."""
     where = source if where is None else where
-    try:
-        with zipfile.ZipFile(source) as archive, archive.open(_find(archive, name, where)) as stream:
-            yield io.BufferedReader(Bounded(stream, most, f"{where}, {name}"))
-    except _DAMAGE as error:
-        raise FileError(where, "is no zip archive, or a damaged one") from error
+    with ExitStack() as opened:
+        try:
+            archive = opened.enter_context(zipfile.ZipFile(source))
+            stream = opened.enter_context(archive.open(_find(archive, name, where)))
+        except _DAMAGE as error:
+            raise FileError(where, "is no zip archive, or a damaged one") from error
+        yield io.BufferedReader(Bounded(stream, most, f"{where}, {name}"))
 
 
 def _find(archive: zipfile.ZipFile, name: str, where: object) -> zipfile.ZipInfo:

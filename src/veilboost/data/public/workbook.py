@@ -17,7 +17,7 @@ Start = Callable[[str, dict[str, str]], None]
 
 
 def first_sheet(source: IO[bytes], *, where: object) -> list[list[str]]:
-    """Return the rows of the first sheet; a field that is not there is an empty text."""
+    """Return the rows of the first sheet; a field that is not there is an empty text, a row without any is left out."""
     links: list[str] = []
     _parse(source, "workbook.xml", where, lambda tag, has: links.append(has[_LINK]) if tag == "sheet" else None)
     if not links:
@@ -31,7 +31,12 @@ def first_sheet(source: IO[bytes], *, where: object) -> list[list[str]]:
         _parse(source, "sharedStrings.xml", where, shared.start, shared.end, shared.text)
     sheet = _Sheet(shared.found)
     _parse(source, targets.get(links[0], "").rpartition("/")[2], where, sheet.start, sheet.end, sheet.text)
-    return sheet.rows
+    return [row for row in map(_without_empty_end, sheet.rows) if row]
+
+
+def _without_empty_end(row: list[str]) -> list[str]:
+    """Return the fields up to the last that holds anything: what follows was only coloured."""
+    return row[: max((place for place, text in enumerate(row, 1) if text), default=0)]
 
 
 def _parse(
