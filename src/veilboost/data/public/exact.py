@@ -32,7 +32,8 @@ def _as(name: str, column: pa.Array, kind: pa.DataType) -> pa.Array:
         values = pa.array(sorted(plain.unique().drop_null().to_pylist()), pa.string())
         return pa.DictionaryArray.from_arrays(pc.index_in(plain, values).cast(pa.int8()), values)
     except pa.ArrowException as error:
-        raise DataError(name, f"must hold {'up to 127 texts' if kind == TEXT else kind}", "something else") from error
+        rule = "must hold at most 128 different texts" if kind == TEXT else f"must be {kind}"
+        raise DataError(name, rule, " ".join(str(error).split())) from error
 
 
 def digest(table: pa.Table) -> str:

@@ -1,5 +1,6 @@
 """Public tables for a study, and what to tell of them."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,6 +10,8 @@ import pyarrow as pa
 from veilboost.data.public import store
 from veilboost.data.public.catalogue import PUBLIC_SETS, public_set
 from veilboost.errors import FileError, SettingError, VeilboostError
+
+_DIGEST = re.compile("[0-9a-f]{64}")
 
 
 @dataclass(frozen=True)
@@ -83,6 +86,8 @@ def listed() -> list[Listed]:
 def fetch(name: str, *, digest: str | None = None, progress: store.Steps | None = None) -> Fetched:
     """See to it that a table is here, and check it; ``digest`` is what somebody else has told you to expect."""
     wanted = public_set(name)
+    if digest is not None and not _DIGEST.fullmatch(digest):
+        raise SettingError("digest", "must be 64 of the characters 0-9 and a-f", digest)
     found = store.find(wanted, expected=digest, steps=progress)
     known = bool(wanted.digest or digest) or all(file.sha256 for file in wanted.files)
     shape = len(found.table), found.table.num_columns

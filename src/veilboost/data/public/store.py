@@ -3,7 +3,6 @@
 import fcntl
 import hashlib
 import os
-import shutil
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -18,7 +17,7 @@ import pyarrow.parquet as pq
 from veilboost.data.download import download
 from veilboost.data.public.exact import digest, exact
 from veilboost.data.public.published import PublicSet, Published
-from veilboost.errors import DataError, EvidenceError, FileError, SettingError, blaming
+from veilboost.errors import DataError, EvidenceError, FileError, SettingError, VeilboostError, blaming
 from veilboost.files import as_json, settle, write_whole
 
 Steps = Callable[[str, float], None]
@@ -105,16 +104,28 @@ def _recorded(path: Path) -> Record | None:
 
 
 def _fetch(wanted: PublicSet, place: Path, expected: str | None, steps: Steps) -> Found:
+    """Read the publisher's files into the cache, and drop those that we fetched ourselves."""
     inbox = place / wanted.name
+    ours = [file for file in wanted.files if not (inbox / file.name).is_file()]
     files = {file.name: _obtain(wanted, file, inbox, steps) for file in wanted.files}
-    with blaming(inbox):
-        table = exact(wanted.read({name: inbox / name for name in files}), wanted.columns)
-        _check_shape(wanted, table)
-    found = Found(table, place / f"{wanted.name}.parquet", _checked(inbox, table, expected), files)
-    with blaming(place):
-        _keep(found, Record(found.digest, files))
-        shutil.rmtree(inbox)
+    try:
+        with blaming(inbox):
+            table = exact(wanted.read({name: inbox / name for name in files}), wanted.columns)
+            _check_shape(wanted, table)
+            found = Found(table, place / f"{wanted.name}.parquet", _checked(inbox, table, expected), files)
+            _keep(found)
+    except VeilboostError:
+        _drop(inbox, [file for file in ours if file.sha256 is None])
+        raise
+    _drop(inbox, ours)
     return found
+
+
+def _drop(inbox: Path, files: list[Published]) -> None:
+    for file in files:
+        (inbox / file.name).unlink(missing_ok=True)
+    if not any(inbox.iterdir()):
+        inbox.rmdir()
 
 
 def _obtain(wanted: PublicSet, file: Published, inbox: Path, steps: Steps) -> str:
@@ -148,12 +159,12 @@ def _own(path: Path, expected: str | None) -> str:
     return found
 
 
-def _keep(found: Found, record: Record) -> None:
+def _keep(found: Found) -> None:
     aside = found.path.with_name(f".{found.path.name}")
     pq.write_table(found.table, aside, compression="zstd")
     settle(aside)
     aside.replace(found.path)
-    write_whole(found.path.with_suffix(".json"), as_json(record).decode())
+    write_whole(found.path.with_suffix(".json"), as_json(Record(found.digest, found.files)).decode())
 
 
 def _believed(wanted: PublicSet, path: Path, expected: str | None, files: dict[str, str]) -> Found:
@@ -180,5 +191,5 @@ def _check_shape(wanted: PublicSet, table: pa.Table) -> None:
         raise FileError(wanted.name, f"must have {wanted.rows:,} rows; it has {len(table):,}")
     for name, (least, largest) in wanted.ranges.items():
         found = pc.min_max(table[name]).as_py()
-        if not least <= found["min"] <= found["max"] <= largest:
+        if found["min"] is None or not least <= found["min"] <= found["max"] <= largest:
             raise DataError(name, f"must lie from {least} to {largest}", f"{found['min']} to {found['max']}")

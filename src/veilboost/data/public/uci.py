@@ -290,10 +290,11 @@ _NOMAO = {
 
 
 def _nomao(files: Mapping[str, Path]) -> pa.Table:
-    """Read all but the first column, which names the two places that are compared."""
+    """Read the table; its first column, which names the two places that are compared, is left behind."""
     (path,) = files.values()
     with member(path, "Nomao.data", most=_MOST) as stream:
-        return rows(stream, ["id", *_NOMAO], missing=["?"], where=path)
+        table = rows(stream, ["id", *_NOMAO], missing=["?"], where=path)
+    return table.set_column(len(_NOMAO), "label", pc.utf8_ltrim(table["label"], "+"))
 
 
 NOMAO = PublicSet(

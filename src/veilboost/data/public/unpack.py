@@ -2,6 +2,8 @@
 
 import gzip
 import io
+import lzma
+import struct
 import zipfile
 import zlib
 from collections.abc import Iterator
@@ -11,7 +13,17 @@ from typing import IO, Any
 
 from veilboost.errors import FileError
 
-_DAMAGE = (zipfile.BadZipFile, zlib.error, gzip.BadGzipFile, EOFError, NotImplementedError, RuntimeError)
+# What the standard library raises where bytes are not what they claim to be; a password is a RuntimeError.
+_DAMAGE = (
+    zipfile.BadZipFile,
+    zlib.error,
+    lzma.LZMAError,
+    struct.error,
+    EOFError,
+    OverflowError,
+    RuntimeError,
+    ValueError,
+)
 
 
 class Bounded(io.RawIOBase):
@@ -26,7 +38,9 @@ class Bounded(io.RawIOBase):
     def readinto(self, buffer: Any, /) -> int:
         try:
             block = self._stream.read(min(len(buffer), self._left + 1))
-        except _DAMAGE as error:
+        except FileError:
+            raise
+        except (*_DAMAGE, OSError) as error:
             raise FileError(self._name, "is damaged") from error
         self._left -= len(block)
         if self._left < 0:
@@ -43,6 +57,8 @@ def member(source: Path | IO[bytes], name: str, *, most: int, where: object = No
         try:
             archive = opened.enter_context(zipfile.ZipFile(source))
             stream = opened.enter_context(archive.open(_find(archive, name, where)))
+        except FileError:
+            raise
         except _DAMAGE as error:
             raise FileError(where, "is no zip archive, or a damaged one") from error
         yield io.BufferedReader(Bounded(stream, most, f"{where}, {name}"))

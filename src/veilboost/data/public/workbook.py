@@ -11,7 +11,8 @@ from veilboost.errors import FileError
 _MOST = 64 << 20
 _MAIN = "http://schemas.openxmlformats.org/spreadsheetml/2006/main "
 _LINK = "http://schemas.openxmlformats.org/officeDocument/2006/relationships id"
-_COLUMN = re.compile(r"[A-Z]{1,3}(?=[0-9])")
+_WIDEST = 100
+_COLUMN = re.compile(r"[A-Z]{1,2}(?=[0-9])")
 
 Start = Callable[[str, dict[str, str]], None]
 
@@ -31,7 +32,7 @@ def first_sheet(source: IO[bytes], *, where: object) -> list[list[str]]:
         _parse(source, "sharedStrings.xml", where, shared.start, shared.end, shared.text)
     sheet = _Sheet(shared.found)
     _parse(source, targets.get(links[0], "").rpartition("/")[2], where, sheet.start, sheet.end, sheet.text)
-    return [row for row in map(_without_empty_end, sheet.rows) if row]
+    return sheet.rows
 
 
 def _without_empty_end(row: list[str]) -> list[str]:
@@ -61,9 +62,9 @@ def _parse(
     try:
         with member(source, name, most=_MOST, where=where) as stream:
             parser.ParseFile(stream)
+    except FileError:
+        raise
     except (expat.ExpatError, KeyError, IndexError, ValueError) as error:
-        if isinstance(error, FileError):
-            raise
         raise FileError(where, f"cannot be read as a workbook ({name})") from error
 
 
@@ -111,6 +112,9 @@ class _Sheet:
         self._inside = False
         if tag == "c":
             self.rows[-1].append(self._shared[int(self._text)] if self._kind == "s" else self._text)
+        elif tag == "row":
+            row = _without_empty_end(self.rows.pop())
+            self.rows += [row] if row else []
 
 
 def _position(cell: str) -> int:
@@ -120,9 +124,9 @@ def _position(cell: str) -> int:
     (0, 27)
     """
     found = _COLUMN.match(cell)
-    if not found:
-        raise ValueError(cell)
     number = 0
-    for letter in found[0]:
+    for letter in found[0] if found else "":
         number = 26 * number + ord(letter) - ord("A") + 1
+    if not 1 <= number <= _WIDEST:
+        raise ValueError(cell)
     return number - 1
