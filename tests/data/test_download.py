@@ -2,6 +2,7 @@
 
 import hashlib
 import random
+import resource
 import threading
 from functools import partial
 from pathlib import Path
@@ -251,5 +252,21 @@ def test_only_https_is_asked(path: Path, address: str) -> None:
 
 def test_a_folder_in_the_way_is_said_in_one_line(path: Path) -> None:
     path.with_name("file.part").mkdir()
-    with publishing({"/file": Offer(CONTENT)}) as address, pytest.raises(FileError, match=r"file\.part"):
+    with (
+        publishing({"/file": Offer(CONTENT)}) as address,
+        pytest.raises(FileError, match=r"file: (Is a directory|Operation not permitted)"),
+    ):
         get(f"{address}/file", path)
+
+
+def test_a_disk_that_takes_no_more_is_said_in_one_line(path: Path) -> None:
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    with publishing({"/file": Offer(CONTENT)}) as address:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (300_000, hard))
+        try:
+            with pytest.raises(FileError, match="file: File too large"):
+                get(f"{address}/file", path)
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+        assert not path.exists()
+        assert get(f"{address}/file", path, sha256=SHA256) == SHA256

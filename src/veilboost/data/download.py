@@ -56,13 +56,12 @@ def download(
     part = _Part(path, address)
     with blaming(path):
         path.parent.mkdir(parents=True, exist_ok=True)
-    fetch = _Fetch(address, part, most, progress or (lambda _: None), patience or Patience())
-    _persist(fetch)
-    found = part.digest()
-    if sha256 is not None and found != sha256:
-        part.discard()
-        raise FileError(address, f"sent a file with SHA-256 {found}, not {sha256}; nothing was kept")
-    part.finish(path)
+        _persist(_Fetch(address, part, most, progress or (lambda _: None), patience or Patience()))
+        found = part.digest()
+        if sha256 is not None and found != sha256:
+            part.discard()
+            raise FileError(address, f"sent a file with SHA-256 {found}, not {sha256}; nothing was kept")
+        part.finish(path)
     return found
 
 
@@ -148,8 +147,7 @@ class _Fetch:
                 self._continues(response, size, validator)
             else:
                 size = 0
-                with blaming(self.part.path):
-                    self.part.begin(_validator(response))
+                self.part.begin(_validator(response))
             self._take(response, size)
 
     def _open(self, headers: dict[str, str]) -> http.client.HTTPResponse:
@@ -187,8 +185,7 @@ class _Fetch:
                 if size > self.most:
                     self.part.discard()
                     raise FileError(self.address, f"sends more than {self.most:,} bytes; no more were expected")
-                with blaming(self.part.path):
-                    file.write(block)
+                file.write(block)
                 self.progress(size / (total or self.most))
                 if time.monotonic() - since > self.patience.window:
                     if size - before < self.patience.least:

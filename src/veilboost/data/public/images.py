@@ -85,10 +85,10 @@ FASHION = PublicSet(
     files=_files(
         ("https://raw.githubusercontent.com/zalandoresearch/fashion-mnist/master/data/fashion/",),
         (
-            "08dc20ab1689590a0bcd66e874647b6ee8464e2d501b5a3f1f78831db19a3fdc",
-            "b0197879cbda89f3dc7b894f9fd52b858e68ea4182b6947c9d8c2b67e5f18dcc",
-            "78dcbbfb5a27efaf1b6c1d616caca68560be8766c5bffcb2791df9273a534229",
-            "42bd18137a62d5998cdeae52bf3a0676ac6b706f5cf8439b47bb5b151ae3dccf",
+            "3aede38d61863908ad78613f6a32ed271626dd12800ba2636569512369268a84",
+            "a04f17134ac03560a47e3764e11b92fc97de4d1bfaf8ba1a3aa29af54cc90845",
+            "346e55b948d973a97e58d2351dde16a484bd415d4595297633bb08f03db6a073",
+            "67da17c76eaffca5446c3361aaab5c3cd6d1c2608764d35dfb1850b086bf8dd5",
         ),
     ),
     read=partial(_two_classes, classes=(0, 6)),
