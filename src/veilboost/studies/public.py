@@ -1,27 +1,9 @@
-"""The public tables of the papers, and the codes that the papers make of their columns."""
+"""The codes that the papers make of the columns of public tables."""
 
-import os
-from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
-
-from veilboost.errors import FileError, SettingError
-
-
-def public_table(name: str) -> pa.Table:
-    """Return the public table of that name from the folder that VEILBOOST_DATA names."""
-    from pyarrow import parquet
-
-    folder = os.environ.get("VEILBOOST_DATA", "")
-    if not folder:
-        raise SettingError("VEILBOOST_DATA", "must name the folder of the public tables", folder)
-    path = Path(folder) / f"{name}.parquet"
-    if not path.is_file():
-        raise FileError(path, "is not there")
-    return parquet.read_table(path)
 
 
 def codes_of(values: NDArray[Any], size: int) -> NDArray[np.uint16]:

@@ -7,7 +7,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from veilboost.studies.public import codes_of, public_table
+from veilboost.data.public import public_table
+from veilboost.studies.public import codes_of
 
 ADULT_NUMBERS = ("age", "fnlwgt", "education-num", "hours-per-week")
 """The paper counts four numbers and does not name them; capital gains and losses stay with the lead here."""
