@@ -64,4 +64,5 @@ def _content(column: pa.Array) -> tuple[bytes, ...]:
         return b"floats", there, np.asarray(column.fill_null(0.0), "<f8").tobytes()
     plain = column.cast(pa.string()).fill_null("")
     lengths = np.asarray(pc.binary_length(plain), "<i8").tobytes()
-    return b"texts", there, lengths, "".join(plain.to_pylist()).encode()
+    together = pc.binary_join(pa.ListArray.from_arrays([0, len(plain)], plain), "")
+    return b"texts", there, lengths, together[0].as_py().encode()
