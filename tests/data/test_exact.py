@@ -75,7 +75,8 @@ def test_one_form_comes_out_whatever_went_in() -> None:
 @pytest.mark.parametrize(
     ("table", "problem"),
     [
-        (pa.table({"b": [1]}), "column 'a' must be in the table; found only b"),
+        (pa.table({"b": [1]}), "column 'a' must be in the table once; found b"),
+        (pa.table([[1], [2]], names=["a", "a"]), "column 'a' must be in the table once; found a, a"),
         (pa.table({"a": [128]}), "column 'a' must be int8"),
         (pa.table({"a": [1.5]}), "column 'a' must be int8"),
         (pa.table({"a": ["one"]}), "column 'a' must be int8"),

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from publisher import Offer, publishing
-from rebuilt import packed, put
+from rebuilt import packed, put, workbook
 
 from veilboost.data.public import PUBLIC_SETS, fetch, fetch_all, listed, public_table
 from veilboost.data.public.exact import digest
@@ -357,6 +357,25 @@ def test_a_file_of_another_form_is_refused(cache: Path, members: dict[str, bytes
         public_table("pendigits")
     assert problem in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("sheet", [[], [["AT", "V"]], [["AT", "V"], [1.0]], [["AT", "V"], [1.0, 2.0, 3.0]]])
+def test_a_sheet_of_another_form_is_refused(cache: Path, sheet: list[list[object]]) -> None:
+    put({"combined+cycle+power+plant.zip": packed({"Folds5x2_pp.xlsx": workbook(sheet)})}, cache / "powerplant")
+    with pytest.raises(FileError, match="must have rows, and as many fields in each as in the first"):
+        public_table("powerplant")
+
+
+def test_a_table_known_by_its_file_is_not_known_without_it(
+    offers: dict[str, Offer], cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = replace(PUBLIC_SETS["pendigits"].files[0], sha256=hashlib.sha256(ARCHIVE).hexdigest())
+    change(monkeypatch, files=(file,))
+    assert fetch("pendigits").known
+    assert fetch("pendigits").known  # out of the cache: its record says what it was made of
+    (cache / "pendigits.parquet").rename(tmp_path / "pendigits.parquet")
+    monkeypatch.setenv("VEILBOOST_DATA", str(tmp_path))
+    assert not fetch("pendigits").known
 
 
 def test_a_table_without_its_columns_is_refused(cache: Path) -> None:

@@ -19,8 +19,8 @@ def exact(table: pa.Table, columns: Mapping[str, pa.DataType]) -> pa.Table:
     [3, 1]
     """
     for name in columns:
-        if name not in table.column_names:
-            raise DataError(name, "must be in the table", f"only {', '.join(table.column_names[:20])}")
+        if table.column_names.count(name) != 1:
+            raise DataError(name, "must be in the table once", ", ".join(table.column_names[:20]))
     return pa.table({name: _as(name, table[name].combine_chunks(), kind) for name, kind in columns.items()})
 
 

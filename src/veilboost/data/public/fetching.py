@@ -89,7 +89,8 @@ def fetch(name: str, *, digest: str | None = None, progress: store.Steps | None 
     if digest is not None and not _DIGEST.fullmatch(digest):
         raise SettingError("digest", "must be 64 of the characters 0-9 and a-f", digest)
     found = store.find(wanted, expected=digest, steps=progress)
-    known = bool(wanted.digest or digest) or all(file.sha256 for file in wanted.files)
+    by_files = bool(found.files) and all(file.sha256 for file in wanted.files)
+    known = by_files or bool(wanted.digest or digest)
     shape = len(found.table), found.table.num_columns
     return Fetched(name, *shape, str(found.path), found.digest, known, found.files)
 

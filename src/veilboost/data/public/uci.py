@@ -107,9 +107,9 @@ _POWERPLANT = dict.fromkeys(("AT", "V", "AP", "RH", "PE"), pa.float64())
 def _powerplant(files: Mapping[str, Path]) -> pa.Table:
     (path,) = files.values()
     with member(path, "Folds5x2_pp.xlsx", most=_MOST) as stream:
-        head, *body = first_sheet(io.BytesIO(stream.read()), where=path)
-    if any(len(row) != len(head) for row in body):
-        raise FileError(path, "must have as many fields in every row as in the first")
+        head, *body = first_sheet(io.BytesIO(stream.read()), where=path) or [[]]
+    if not body or any(len(row) != len(head) for row in body):
+        raise FileError(path, "must have rows, and as many fields in each as in the first")
     return pa.table([pa.array(column) for column in zip(*body, strict=True)], names=head)
 
 

@@ -9,7 +9,6 @@ from veilboost.data.public.unpack import member
 from veilboost.errors import FileError
 
 _MOST = 64 << 20
-_MAIN = "http://schemas.openxmlformats.org/spreadsheetml/2006/main "
 _LINK = "http://schemas.openxmlformats.org/officeDocument/2006/relationships id"
 _WIDEST = 100
 _COLUMN = re.compile(r"[A-Z]{1,2}(?=[0-9])")
