@@ -2,7 +2,6 @@
 
 import hashlib
 import http.client
-import os
 import time
 import urllib.error
 import urllib.request
@@ -258,6 +257,5 @@ def _reason(error: object) -> str:
     """Return in a few words why a line could not be had, or was lost."""
     if isinstance(error, TimeoutError):
         return "no answer in time"
-    if isinstance(error, OSError) and error.errno is not None and error.errno > 0 and error.strerror:
-        return os.strerror(error.errno)
-    return " ".join(str(error).split()) or type(error).__name__
+    words = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+    return " ".join(words.split()) or type(error).__name__
