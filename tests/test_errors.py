@@ -14,6 +14,7 @@ from veilboost.errors import (
     EvidenceError,
     FileError,
     GuaranteeError,
+    LineError,
     PeerError,
     RefusalError,
     SettingError,
@@ -28,6 +29,7 @@ EXAMPLES: list[VeilboostError] = [
     FileError("policy.toml", "there is no such file"),
     RefusalError("the cap of 'age' would be exceeded"),
     PeerError("shop", "sent Done where Ranks was expected"),
+    LineError("shop", "sent no Ranks within 60 seconds"),
     EvidenceError("line 3 of the ledger was altered"),
     GuaranteeError("a row does not sum to one"),
 ]
@@ -47,7 +49,7 @@ def test_the_tree_is_the_one_drawn_at_the_top_of_the_file() -> None:
 
 
 def test_ours_and_the_callers_are_told_apart() -> None:
-    assert [isinstance(error, UsageError) for error in EXAMPLES] == [True, True, True, False, False, False, False]
+    assert [isinstance(error, UsageError) for error in EXAMPLES] == [True] * 3 + [False] * 5
 
 
 def test_an_error_carries_what_it_says() -> None:

@@ -6,7 +6,8 @@ VeilboostError
 │   ├── DataError         a column's values break its contract: carries column, rule and what was found
 │   └── FileError         a file cannot be used as it is: carries the file and the problem
 ├── RefusalError          the policy or a budget does not allow what was asked for; the command line exits with 4
-├── PeerError             the other party sent what was not agreed, or nothing in time; carries party and message
+├── PeerError             the other party sent what was not agreed; carries party and message
+│   └── LineError         the line to it broke, or nothing came in time: the same two may go on over another line
 ├── EvidenceError         a ledger, a receipt or a statement was altered: carries what does not fit; exits with 1
 └── GuaranteeError        our mistake: a check on our own numbers failed; nothing was released
 """
@@ -96,6 +97,10 @@ class PeerError(VeilboostError):
 
     def __reduce__(self) -> tuple[type["PeerError"], tuple[str, str]]:
         return type(self), (self.party, self.problem)
+
+
+class LineError(PeerError):
+    """The line to the other party is not there, broke, or stayed silent for too long; nobody broke the protocol."""
 
 
 class EvidenceError(VeilboostError):

@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from veilboost.errors import SettingError
+from veilboost.errors import FileError, SettingError
 
 
 def check_writable(*paths: Path) -> None:
@@ -51,6 +51,35 @@ def settle(path: Path) -> None:
 def write_whole(path: Path, text: str) -> None:
     """Write ``text`` aside, then rename it to ``path``: a reader sees the old file or the new one, never a part."""
     _write(path, text.encode(), 0o644)
+
+
+def read_private(path: Path, absent: str) -> bytes:
+    """Return what only its owner can read, or refuse a file that others can read; ``absent`` says how to get one."""
+    try:
+        with path.open("rb") as opened:
+            mode, content = os.fstat(opened.fileno()).st_mode, opened.read()
+    except FileNotFoundError:
+        raise FileError(path, absent) from None
+    except OSError as error:
+        raise FileError(path, error.strerror or "cannot be read") from None
+    if mode & 0o077:
+        raise FileError(path, "must be readable by its owner alone (mode 0600)")
+    return content
+
+
+def private_folder(folder: Path) -> None:
+    """Make a folder that its owner alone can open."""
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        raise FileError(folder, error.strerror or "cannot be made") from None
+    check_folder(folder)
+
+
+def check_folder(folder: Path) -> None:
+    """Refuse a folder in which others could exchange a file."""
+    if folder.stat().st_mode & 0o022:
+        raise FileError(folder, "others can write into this folder of keys: chmod 700 it")
 
 
 def write_private(path: Path, content: bytes) -> None:

@@ -2,7 +2,6 @@
 
 import base64
 import hashlib
-import os
 import secrets
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -11,7 +10,7 @@ from pathlib import Path
 import msgspec
 
 from veilboost.errors import FileError
-from veilboost.files import write_private
+from veilboost.files import read_private, write_private
 from veilboost.randomness import KEY_BYTES
 
 _FORMAT = 1
@@ -56,15 +55,7 @@ def rotate_key(file: Path) -> NoiseKey:
 
 def load_key(file: Path) -> NoiseKey:
     """Read the key in ``file``, or refuse a file that others can read."""
-    try:
-        with file.open("rb") as opened:
-            mode, content = os.fstat(opened.fileno()).st_mode, opened.read()
-    except FileNotFoundError:
-        raise FileError(file, "there is no such noise key; make one with: veilboost keys noise new") from None
-    except OSError as error:
-        raise FileError(file, error.strerror or "cannot be read") from None
-    if mode & 0o077:
-        raise FileError(file, "must be readable by its owner alone (mode 0600)")
+    content = read_private(file, "there is no such noise key; make one with: veilboost keys noise new")
     try:
         read = msgspec.json.decode(content, type=_File)
         secret = base64.b64decode(read.secret, validate=True)
