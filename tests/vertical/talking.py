@@ -45,12 +45,12 @@ class Recorded(MemoryChannel):
         super().__init__(*ends)
         self._owner, self._record, self._change = owner, record, change
 
-    def send(self, message: Message) -> None:
-        super().send(self._change(message))
+    def send(self, message: Message, timeout: float = 60.0) -> None:
+        super().send(self._change(message), timeout)
 
-    def _push(self, kind: str, body: bytes) -> None:
+    def _push(self, kind: str, body: bytes, timeout: float) -> None:
         self._record.append(Sent(self._owner, self.peer, kind, body))
-        super()._push(kind, body)
+        super()._push(kind, body, timeout)
 
 
 @dataclass

@@ -16,6 +16,7 @@ from veilboost.errors import PeerError, RefusalError
 from veilboost.vertical import opboost
 from veilboost.vertical.opboost import Ask, Cuts, Done, Ranks, Wanted
 from veilboost.wire import Array, Channel, MemoryChannel, Message, Refusal, decode, encode, kind_of
+from veilboost.wire.channel import Admit
 
 PARTIES = ("bank", "shop", "clinic", "town")
 
@@ -281,10 +282,10 @@ class Told(Channel):
         self.told: list[str] = []
         self._waiting = [(kind, body)]
 
-    def _push(self, kind: str, body: bytes) -> None:
+    def _push(self, kind: str, body: bytes, timeout: float) -> None:
         self.told.append(kind)
 
-    def _pull(self, timeout: float) -> tuple[str, bytes]:
+    def _pull(self, timeout: float, admit: Admit) -> tuple[str, bytes | bytearray]:
         return self._waiting.pop() if self._waiting else (kind_of(Refusal), encode(Refusal(reason="enough")))
 
 

@@ -49,6 +49,8 @@ class Ask(Message, frozen=True, kw_only=True):
 class Ranks(Message, frozen=True, kw_only=True):
     """A partner's columns, and what it promises about them."""
 
+    LARGEST = 1 << 32
+
     columns: list[Sent]
     statement: Statement
 
@@ -56,17 +58,25 @@ class Ranks(Message, frozen=True, kw_only=True):
 class Wanted(Message, frozen=True, kw_only=True):
     """The lead asks what lies behind some ranks: for each column the last rank below each threshold."""
 
+    LARGEST = 1 << 28
+
     ranks: dict[str, Array]
 
 
 class Cuts(Message, frozen=True, kw_only=True):
     """The raw values that were asked for."""
 
+    LARGEST = 1 << 28
+
     cuts: dict[str, Array]
 
 
 class Done(Message, frozen=True, kw_only=True):
     """The lead needs nothing more."""
+
+
+MESSAGES: tuple[type[Message], ...] = (Ask, Ranks, Wanted, Cuts, Done)
+"""What the parties agree upon, by name and version, before they begin."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -4,21 +4,30 @@ from veilboost.wire.authority import Authority, load_authority, new_authority
 from veilboost.wire.channel import Channel, MemoryChannel, Traffic, memory_pair
 from veilboost.wire.codec import Array, Message, Refusal, decode, encode, kind_of
 from veilboost.wire.denied import deny
+from veilboost.wire.dial import PORT, dial, parse_address
+from veilboost.wire.hello import PROTOCOL
+from veilboost.wire.listener import Listener
 from veilboost.wire.party_keys import PartyKeys, ask, install, load_party
 from veilboost.wire.telling import telling
+from veilboost.wire.tls_channel import TlsChannel
 
 __all__ = [
+    "PORT",
+    "PROTOCOL",
     "Array",
     "Authority",
     "Channel",
+    "Listener",
     "MemoryChannel",
     "Message",
     "PartyKeys",
     "Refusal",
+    "TlsChannel",
     "Traffic",
     "ask",
     "decode",
     "deny",
+    "dial",
     "encode",
     "install",
     "kind_of",
@@ -26,5 +35,6 @@ __all__ = [
     "load_party",
     "memory_pair",
     "new_authority",
+    "parse_address",
     "telling",
 ]

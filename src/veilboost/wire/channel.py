@@ -3,16 +3,19 @@
 import queue
 from abc import ABC, abstractmethod
 from collections import Counter
+from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from veilboost.errors import PeerError, RefusalError
+from veilboost.errors import LineError, PeerError, RefusalError
 from veilboost.wire.codec import Message, Refusal, decode, encode, kind_of
 
 M = TypeVar("M", bound=Message)
 
 TIMEOUT = 3600.0
 _LONGEST = 300
+_PARTING = 10.0
 
 
 @dataclass
@@ -23,8 +26,15 @@ class Traffic:
     received: Counter[str] = field(default_factory=Counter)
 
 
+Admit = Callable[[str, int], None]
+"""Refuses a message by its kind and size."""
+
+
 class Channel(ABC):
-    """One end of a line to the party ``peer``. Half duplex: who has sent waits for the answer."""
+    """One end of a line to the party ``peer``. Half duplex: who has sent waits for the answer.
+
+    A protocol uses nothing but `send` and `receive`. A carrier says how messages are handed over and taken.
+    """
 
     def __init__(self, peer: str) -> None:
         self.peer = peer
@@ -32,45 +42,59 @@ class Channel(ABC):
         self._over = False
 
     @abstractmethod
-    def _push(self, kind: str, body: bytes) -> None:
-        """Hand one message over."""
+    def _push(self, kind: str, body: bytes, timeout: float) -> None:
+        """Hand one message over, or raise TimeoutError."""
 
     @abstractmethod
-    def _pull(self, timeout: float) -> tuple[str, bytes]:
-        """Return the next message, or raise TimeoutError."""
+    def _pull(self, timeout: float, admit: Admit) -> tuple[str, bytes | bytearray]:
+        """Return the next message, or raise TimeoutError; ``admit`` is asked before its body is taken."""
 
-    def send(self, message: Message) -> None:
+    def send(self, message: Message, timeout: float = TIMEOUT) -> None:
         """Send ``message``."""
         kind, body = kind_of(type(message)), encode(message)
         self.traffic.sent[kind] += len(body)
-        self._push(kind, body)
+        try:
+            self._push(kind, body, timeout)
+        except TimeoutError:
+            raise LineError(self.peer, f"did not take {kind} within {timeout:g} seconds") from None
 
     def receive(self, kind: type[M], timeout: float = TIMEOUT) -> M:
         """Return the next message, which must be of ``kind``; a refusal of the other side ends the job."""
         try:
-            arrived, body = self._pull(timeout)
+            arrived, body = self._pull(timeout, lambda found, size: self._admit(kind, found, size))
         except TimeoutError:
-            raise PeerError(self.peer, f"sent no {kind_of(kind)} within {timeout:g} seconds") from None
-        if arrived not in (kind_of(kind), kind_of(Refusal)):
-            raise PeerError(self.peer, f"sent {_plain(arrived)} where {kind_of(kind)} was expected")
+            raise LineError(self.peer, f"sent no {kind_of(kind)} within {timeout:g} seconds") from None
         self.traffic.received[arrived] += len(body)
         if arrived == kind_of(kind):
             return self._read(body, kind)
         self._over = True
-        reason = _plain(self._read(body, Refusal).reason)
+        reason = plain(self._read(body, Refusal).reason)
         raise RefusalError(f"{self.peer}: {reason}", "another party stopped")
 
     def refuse(self, reason: str) -> None:
-        """Tell the other side why this one does not go on: once, and not a side that has stopped itself."""
+        """Tell the other side why this one does not go on: once, if it still listens, and has not stopped itself."""
         if not self._over:
             self._over = True
-            self.send(Refusal(reason=reason))
+            with suppress(LineError):
+                self.send(Refusal(reason=reason), timeout=_PARTING)
 
-    def _read(self, body: bytes, kind: type[M]) -> M:
+    def close(self) -> None:
+        """Give the line up."""
+        self._over = True
+
+    def _admit(self, kind: type[Message], arrived: str, size: int) -> None:
+        for each in (kind, Refusal):
+            if arrived == kind_of(each):
+                if size > each.LARGEST:
+                    raise PeerError(self.peer, f"sent {arrived} of {size} bytes; at most {each.LARGEST} are taken")
+                return
+        raise PeerError(self.peer, f"sent {plain(arrived)} where {kind_of(kind)} was expected")
+
+    def _read(self, body: bytes | bytearray, kind: type[M]) -> M:
         try:
             return decode(body, kind)
         except ValueError as error:
-            raise PeerError(self.peer, f"sent a {kind_of(kind)} that is none: {_plain(str(error))}") from None
+            raise PeerError(self.peer, f"sent a {kind_of(kind)} that is none: {plain(str(error))}") from None
 
 
 class MemoryChannel(Channel):
@@ -82,14 +106,16 @@ class MemoryChannel(Channel):
         super().__init__(peer)
         self._out, self._back = out, back
 
-    def _push(self, kind: str, body: bytes) -> None:
-        self._out.put((kind, body))
+    def _push(self, kind: str, body: bytes, timeout: float) -> None:
+        self._out.put((kind, body), timeout=timeout)
 
-    def _pull(self, timeout: float) -> tuple[str, bytes]:
+    def _pull(self, timeout: float, admit: Admit) -> tuple[str, bytes | bytearray]:
         try:
-            return self._back.get(timeout=timeout)
+            kind, body = self._back.get(timeout=timeout)
         except queue.Empty:
             raise TimeoutError from None
+        admit(kind, len(body))
+        return kind, body
 
 
 def memory_pair(first: str, second: str) -> tuple[MemoryChannel, MemoryChannel]:
@@ -99,7 +125,7 @@ def memory_pair(first: str, second: str) -> tuple[MemoryChannel, MemoryChannel]:
     return MemoryChannel(second, there, back), MemoryChannel(first, back, there)
 
 
-def _plain(text: str) -> str:
+def plain(text: str) -> str:
     """Return what another party wrote as one short line, which does nothing to the terminal that shows it."""
     line = " ".join("".join(each if each.isprintable() else " " for each in text).split())
     return line if len(line) <= _LONGEST else f"{line[:_LONGEST]}…"

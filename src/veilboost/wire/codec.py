@@ -40,9 +40,13 @@ class Array(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Message(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What one party sends another; a subclass says which fields it has, and ``VERSION`` rises when they change."""
+    """What one party sends another; a subclass says which fields it has, and ``VERSION`` rises when they change.
+
+    A body above ``LARGEST`` bytes is refused before anything is set aside for it.
+    """
 
     VERSION: ClassVar[int] = 1
+    LARGEST: ClassVar[int] = 1 << 20
 
 
 class Refusal(Message, frozen=True, kw_only=True):
@@ -68,7 +72,7 @@ def encode(message: Message) -> bytes:
     return msgspec.msgpack.encode(message)
 
 
-def decode(body: bytes, kind: type[M]) -> M:
+def decode(body: bytes | bytearray, kind: type[M]) -> M:
     """Read a body as a message of ``kind``; raises ValueError where it is none.
 
     >>> decode(encode(Refusal(reason="no")), Refusal)

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
-from veilboost.errors import PeerError, RefusalError, UsageError
+from veilboost.errors import LineError, PeerError, RefusalError, UsageError
 from veilboost.wire.channel import Channel
 
 
@@ -18,6 +18,10 @@ def telling(channels: Sequence[Channel]) -> Iterator[None]:
         yield
     except RefusalError as error:
         _tell(channels, error.told)
+        raise
+    except LineError as error:
+        _tell([channel for channel in channels if channel.peer == error.party], f"you {error.problem}")
+        _tell(channels, "the line to another party broke")
         raise
     except PeerError as error:
         _tell([channel for channel in channels if channel.peer == error.party], f"you {error.problem}")
