@@ -19,8 +19,8 @@ from veilboost.release import Column, SimulationDoor
 from veilboost.vertical import Input, samples
 from veilboost.vertical.columns import expand
 from veilboost.vertical.promises import checked
-from veilboost.vertical.sent import Sent
-from veilboost.wire import Array
+from veilboost.vertical.sent import Sent, opened
+from veilboost.wire import Values
 
 ONE_HOT = ["colour=blue", "colour=green", "colour=red"]
 
@@ -117,11 +117,12 @@ def test_categories_of_text_and_of_whole_numbers(values: list[Any], raw: Any, ot
 
 def test_more_categories_than_columns_can_be_are_refused_unless_they_are_native() -> None:
     names: list[Any] = [f"town {n}" for n in range(1025)]
-    places = Array.of(np.arange(1, 1026).astype(np.uint16))
-    sent = Sent(name="town", form="categories", count=1025, values=places, categories=names)
+    places = np.arange(1, 1026).astype(np.uint16)
+    sent = Sent(name="town", form="categories", count=1025, values=Values.of(places), categories=names)
+    column = opened(sent, 1025, with_cuts=True)
     with pytest.raises(DataError, match="column 'town' must have at most 1024 categories for one column each"):
-        list(expand(sent, "shop", 1025, "one-hot"))
-    (native,) = expand(sent, "shop", 1025, "native")
+        list(expand(column, "shop", "one-hot"))
+    (native,) = expand(column, "shop", "native")
     assert native.feature.categories == 1025
 
 

@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from talking import HELD, Talk, job, same, talk, train, trained
+from talking import HELD, ROWS, Talk, job, same, talk, train, trained
 
 from veilboost.errors import PeerError, RefusalError
 from veilboost.vertical import opboost
 from veilboost.vertical.opboost import Ask, Cuts, Done, Ranks, Wanted
-from veilboost.wire import Array, Channel, MemoryChannel, Message, Refusal, decode, encode, kind_of
+from veilboost.wire import Array, Channel, MemoryChannel, Message, Refusal, Values, decode, encode, kind_of
 from veilboost.wire.channel import Admit
 
 PARTIES = ("bank", "shop", "clinic", "town")
@@ -35,7 +35,12 @@ def columns(column: str, /, **changed: Any) -> Callable[[Ranks], Ranks]:
 
 
 def values(name: str, spoil: Callable[[Any], Any]) -> Callable[[Ranks], Ranks]:
-    return columns(name, values=lambda each: Array.of(spoil(each.values.read().copy())))
+    return columns(name, values=lambda each: Values.of(spoil(held(each))))
+
+
+def held(sent: Any) -> Any:
+    """Return the values of a column, to be changed."""
+    return sent.values.read(-(-ROWS * sent.count // 8) if sent.form == "bits" else ROWS).copy()
 
 
 def cuts(name: str, spoil: Callable[[Any], Any]) -> Callable[[Ranks], Ranks]:
@@ -83,8 +88,8 @@ RANKS: list[tuple[str, str, Callable[[Ranks], Any], str]] = [
     ("a rank left out", "bank", columns("spend", count=lambda each: each.count + 1), "'spend', which leaves out a ran"),
     ("more ranks than rows", "bank", columns("spend", count=2**31), "'spend', which leaves out a rank"),
     ("a negative count", "bank", columns("spend", count=-1), "'spend', which is not in unsigned"),
-    ("rank 0 where none is missing", "clinic", columns("size", impute=1.0, values=lambda each: Array.of(
-        put(0, 0)(each.values.read().copy()))), "'size', which has missing values, and says that it has none"),
+    ("rank 0 where none is missing", "clinic", columns("size", impute=1.0, values=lambda each: Values.of(
+        put(0, 0)(held(each)))), "'size', which has missing values, and says that it has none"),
     ("imputed by NaN", "clinic", columns("score", impute=float("nan")), "'score', which has missing values, and"),
     ("NaN among cuts", "bank", cuts("spend", put(2, np.nan)), "'spend', which has cuts that do not rise"),
     ("infinity among cuts", "bank", cuts("spend", put(0, -np.inf)), "'spend', which has cuts that do not rise"),
@@ -127,7 +132,7 @@ RANKS: list[tuple[str, str, Callable[[Ranks], Any], str]] = [
         "stated settings of no mechanism for column 'spend'"),
     ("settings that are huge", "bank", stated(first={"settings": {"mechanism": "tight", "epsilon": 1, "size": 2**62}}),
         "stated settings of no mechanism for column 'spend'"),
-    ("another message", "bank", lambda _: Done(), "sent Done/1 where Ranks/1 was expected"),
+    ("another message", "bank", lambda _: Done(), "sent Done/1 where Ranks/2 was expected"),
 ]  # fmt: skip
 CUTS: list[tuple[str, str, Callable[[Cuts], Any], str]] = [
     ("cuts for nothing", "bank", lambda m: Cuts(cuts={}), "sent cuts of the columns [] where ['age', 'spend'] were"),
@@ -172,14 +177,14 @@ def test_cuts_that_were_not_asked_for_are_refused(party: str, change: Any, words
 
 
 def test_cuts_up_front_where_they_are_to_be_asked_for_are_refused() -> None:
-    up_front = decode(dict(train(job(["bank"])).bodies("bank", "lead"))["Ranks/1"], Ranks)
+    up_front = decode(dict(train(job(["bank"])).bodies("bank", "lead"))["Ranks/2"], Ranks)
     change = columns("spend", cuts=up_front.columns[0].cuts)
     found = train(job(["bank"], thresholds="on-request"), changes={"bank": of_kind(Ranks, change)})
     check_refused(found, "bank", "sent column 'spend', which has cuts that were not asked for")
 
 
 def test_columns_that_were_agreed_but_not_asked_for_are_refused() -> None:
-    whole = decode(dict(train(job(["bank"])).bodies("bank", "lead"))["Ranks/1"], Ranks)
+    whole = decode(dict(train(job(["bank"])).bodies("bank", "lead"))["Ranks/2"], Ranks)
     made = job(["bank"], columns={"bank": ["spend"]})
     found = train(made, changes={"bank": of_kind(Ranks, lambda _: whole)})
     check_refused(found, "bank", "sent the columns ['spend', 'age'] where ['spend'] were asked for")
@@ -228,7 +233,7 @@ def test_cuts_that_do_not_exist_are_not_given(wanted: dict[str, Any], words: str
     assert isinstance(found.partners["shop"], PeerError)
     assert words in str(found.partners["shop"])
     assert words in str(found.lead)
-    assert [kind for kind, _ in found.bodies("shop", "lead")] == ["Ranks/1", "Refusal/1"]
+    assert [kind for kind, _ in found.bodies("shop", "lead")] == ["Ranks/2", "Refusal/1"]
 
 
 def test_two_partners_of_one_name_are_refused_before_anything_is_asked() -> None:
@@ -296,7 +301,7 @@ def test_a_spoilt_message_is_used_or_refused_and_never_worse(message: tuple[str,
     line = Told(kind, body)
     made = job(["clinic"], thresholds="on-request")
     try:
-        if kind == "Ranks/1":
+        if kind == "Ranks/2":
             opboost._receive(line, 300, made)
         elif kind == "Cuts/1":
             opboost._receive_cuts(line, {name: np.array([1, 2]) for name in HELD["clinic"]})

@@ -10,8 +10,9 @@ import pyarrow as pa
 import pytest
 import xgboost
 from numpy.typing import NDArray
-from talking import DOMAINS, HELD, NO_NOISE, columns, job, label, people, train, trained
+from talking import DOMAINS, HELD, NO_NOISE, Talk, columns, job, label, people, train, trained
 
+from unpacking import unpacked
 from veilboost.data import coded
 from veilboost.mechanisms import UnaryEncoding
 from veilboost.trees import as_compared
@@ -121,9 +122,9 @@ def test_with_noise_the_model_follows_from_the_transcript_alone(backend: str) ->
     found = train(job(PARTIES, backend=backend), epsilon=1.0, table=table)
     one, features = float(backend == "lightgbm"), dict[str, Any](own=own_values(table, backend))
     for party in PARTIES:
-        message = msgspec.msgpack.decode(dict(found.bodies(party, "lead"))["Ranks/1"])
+        message = msgspec.msgpack.decode(dict(found.bodies(party, "lead"))["Ranks/2"])
         for each in message["columns"]:
-            values = np.frombuffer(each["values"]["data"], each["values"]["dtype"])
+            values = unpacked(each["values"])
             if each["form"] == "ranks":
                 features[each["name"]] = np.where(values == 0, np.nan, values)
             elif each["form"] == "categories":
@@ -150,7 +151,7 @@ def test_every_byte_is_counted_for_its_party_and_message() -> None:
         ):
             assert dict(way) == {kind: len(body) for kind, body in bodies}
     assert [kind for kind, _ in found.bodies("lead", "bank")] == ["Ask/1", "Wanted/1", "Done/1"]
-    assert [kind for kind, _ in found.bodies("bank", "lead")] == ["Ranks/1", "Cuts/1"]
+    assert [kind for kind, _ in found.bodies("bank", "lead")] == ["Ranks/2", "Cuts/1"]
 
 
 def test_up_front_what_the_lead_says_does_not_depend_on_what_it_holds() -> None:
@@ -207,6 +208,16 @@ def packed(values: NDArray[Any]) -> list[bytes]:
     return [values.astype(kind).tobytes() for kind in ("<u1", "<u2", "<u4", "<i8", "<f8", "<f4")]
 
 
+def spoken(found: Talk) -> bytes:
+    """Return every byte on the lines, and what packed columns hold in every way it could be written."""
+    bodies = [each.body for each in found.said]
+    for each in found.said:
+        if each.kind == "Ranks/2":
+            columns = msgspec.msgpack.decode(each.body)["columns"]
+            bodies += [text for column in columns for text in packed(unpacked(column["values"]))]
+    return b"".join(bodies)
+
+
 def secrets(party: str, table: pa.Table) -> list[bytes]:
     """Return what must not be on the line: codes before noise, their ranks, and raw values one by one."""
     found = []
@@ -227,17 +238,17 @@ def test_neither_raw_values_nor_codes_nor_labels_are_on_the_line(thresholds: Any
     table = people()
     y = label(table)
     found = train(job(PARTIES, thresholds=thresholds), table=table)
-    everything = b"".join(each.body for each in found.said)
+    everything = spoken(found)
     own = [*packed(y), np.packbits(y.astype(bool)).tobytes(), *(v.tobytes() for v in table["own"].to_numpy() if v == v)]
     for secret in [*own, *(secret for party in PARTIES for secret in secrets(party, table))]:
         assert secret not in everything
-    silent = b"".join(each.body for each in train(job(PARTIES), epsilon=NO_NOISE, table=table).said)
+    silent = spoken(train(job(PARTIES), epsilon=NO_NOISE, table=table))
     for party in PARTIES:  # the search does find codes where there is no noise to hide them
         assert any(secret in silent for secret in secrets(party, table))
 
 
 def test_messages_are_what_the_plan_says() -> None:
-    kinds = {"lead": {"Ask/1", "Done/1"}, "partner": {"Ranks/1"}}
+    kinds = {"lead": {"Ask/1", "Done/1"}, "partner": {"Ranks/2"}}
     found = train(job(PARTIES))
     for party in PARTIES:
         assert {kind for kind, _ in found.bodies("lead", party)} == kinds["lead"]

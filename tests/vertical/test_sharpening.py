@@ -12,19 +12,26 @@ from veilboost.mechanisms import Duchi, GlobalMap, RandomizedResponse, TightMap,
 from veilboost.trees import combine
 from veilboost.vertical import samples
 from veilboost.vertical.opboost import Ranks
-from veilboost.vertical.sent import Sent
+from veilboost.vertical.sent import Opened, Sent
 from veilboost.vertical.sharpening import DRAWS, Fit, loss, noised_again, sharpen
-from veilboost.wire import Array, decode
+from veilboost.wire import Array, Values, decode
 
 ROWS = 200_000
 PARTIES = tuple(HELD)
 
 
-def ranked(size: int, **more: Any) -> Sent:
+def column(form: Any, count: int, values: Any, codes: Any = None, categories: Any = None) -> Opened:
+    """Return a column as it is once it was unpacked and checked."""
+    held = Values.of(np.packbits(values) if form == "bits" else values)
+    known = None if codes is None else Array.of(np.asarray(codes))
+    return Opened(Sent(name="c", form=form, count=count, values=held, codes=known, categories=categories), values)
+
+
+def ranked(size: int) -> Opened:
     """Return a column of ranks in which every code but the second occurs, each in as many rows."""
     codes = np.delete(np.arange(1, size + 1), 1)
     ranks = np.resize(np.arange(1, len(codes) + 1, dtype=np.uint8), ROWS)
-    return Sent(name="c", form="ranks", count=len(codes), values=Array.of(ranks), codes=Array.of(codes), **more)
+    return column("ranks", len(codes), ranks, codes)
 
 
 @pytest.mark.parametrize(
@@ -32,8 +39,8 @@ def ranked(size: int, **more: Any) -> Sent:
 )
 def test_ranks_follow_the_mechanism_s_own_table(mechanism: Any) -> None:
     sent = ranked(8)
-    again = noised_again(sent, mechanism, ROWS, "next", seed=3)
-    found, before = again.read(ROWS), sent.read(ROWS)
+    again = noised_again(sent, mechanism, "next", seed=3)
+    found, before = again.values, sent.values
     for chances, rejected in ((mechanism.probabilities(), False), (_other(mechanism).probabilities(), True)):
         # the code 2 has no rank: a split "next" to it sends it with 1
         expected = np.column_stack([chances[:, :2].sum(axis=1), chances[:, 2:]])
@@ -53,8 +60,8 @@ def test_estimates_get_noise_added_beyond_the_bounds() -> None:
     mechanism, size = Duchi(epsilon=1.0, size=5), 5
     codes = np.array([-1, 7])
     ranks = np.resize(np.array([1, 2], np.uint8), ROWS)
-    sent = Sent(name="c", form="ranks", count=2, values=Array.of(ranks), codes=Array.of(codes))
-    found = noised_again(sent, mechanism, ROWS, "middle", seed=1).read(ROWS)
+    sent = column("ranks", 2, ranks, codes)
+    found = noised_again(sent, mechanism, "middle", seed=1).values
     # from the point 1 the estimate 2.16 comes with e / (e + 1): 7 stays or goes on, else it falls below the middle
     assert (found[ranks == 2] == 2).mean() == pytest.approx(np.e / (np.e + 1), abs=0.01)
     assert size == mechanism.size
@@ -63,13 +70,13 @@ def test_estimates_get_noise_added_beyond_the_bounds() -> None:
 def test_missing_values_and_categories_are_noised_too() -> None:
     mechanism = RandomizedResponse(epsilon=1.0, size=4)
     places = np.resize(np.arange(4, dtype=np.uint8), ROWS)  # 0 is missing, the code 4
-    sent = Sent(name="c", form="categories", count=3, values=Array.of(places), categories=["a", "b", "c"])
-    found = noised_again(sent, mechanism, ROWS, "next", seed=1).read(ROWS)
+    sent = column("categories", 3, places, categories=["a", "b", "c"])
+    found = noised_again(sent, mechanism, "next", seed=1).values
     kept = np.e / (np.e + 3)
     for place in range(4):
         assert (found[places == place] == place).mean() == pytest.approx(kept, abs=0.012)
-    ranks = Sent(name="c", form="ranks", count=3, values=Array.of(places), codes=Array.of(np.array([1, 2, 3])))
-    again = noised_again(ranks, TightMap(epsilon=1.0, size=4), ROWS, "next", seed=1).read(ROWS)
+    ranks = column("ranks", 3, places, [1, 2, 3])
+    again = noised_again(ranks, TightMap(epsilon=1.0, size=4), "next", seed=1).values
     chances = TightMap(epsilon=1.0, size=4).probabilities()
     assert (again[places == 0] == 0).mean() == pytest.approx(chances[3, 3], abs=0.012)
 
@@ -77,8 +84,8 @@ def test_missing_values_and_categories_are_noised_too() -> None:
 def test_bits_are_flipped_as_unary_encoding_has_it() -> None:
     mechanism = UnaryEncoding(epsilon=2.0, size=3)
     bits = np.resize(np.eye(3, dtype=np.uint8), (ROWS, 3))
-    sent = Sent(name="c", form="bits", count=3, values=Array.of(np.packbits(bits)), categories=["a", "b", "c"])
-    found = noised_again(sent, mechanism, ROWS, "next", seed=1).read(ROWS)
+    sent = column("bits", 3, bits, categories=["a", "b", "c"])
+    found = noised_again(sent, mechanism, "next", seed=1).values
     p = np.e / (np.e + 1)
     assert found[bits == 1].mean() == pytest.approx(p, abs=0.01)
     assert found[bits == 0].mean() == pytest.approx(1 - p, abs=0.01)
@@ -175,7 +182,7 @@ def test_ranks_alone_cannot_be_sharpened() -> None:
 def test_codes_travel_with_cuts_and_only_with_them() -> None:
     for thresholds, there in (("up-front", True), ("on-request", False)):
         said = dict(train(job(["bank"], thresholds=thresholds)).bodies("bank", "lead"))
-        for sent in decode(said["Ranks/1"], Ranks).columns:
+        for sent in decode(said["Ranks/2"], Ranks).columns:
             assert (sent.codes is not None) == (sent.cuts is not None) == there
             if sent.codes is not None:
                 assert sent.codes.read()[0] >= 1

@@ -453,7 +453,7 @@ def test_a_size_that_is_claimed_costs_nothing(world: World) -> None:
             ours.receive(Ping, 20)
         _, peak = tracemalloc.get_traced_memory()
         tracemalloc.stop()
-    assert peak < 1 << 28
+    assert peak < 1 << 23
 
 
 def test_a_refusal_reaches_who_is_still_speaking(world: World) -> None:

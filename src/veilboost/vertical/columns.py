@@ -14,8 +14,8 @@ from veilboost.mechanisms import UnaryEncoding, ValueMechanism
 from veilboost.release import Column
 from veilboost.trees import Feature, as_compared
 from veilboost.vertical.ranks import Between, Ranked, cuts, numbers, rank, rank_estimates, spoken
-from veilboost.vertical.sent import Category, Sent, Unit
-from veilboost.wire import Array
+from veilboost.vertical.sent import Category, Opened, Sent, Unit
+from veilboost.wire import Array, Values
 
 Nominal = Literal["one-hot", "native"]
 _MOST_INDICATORS = 1024
@@ -34,18 +34,18 @@ def pack(column: Column, noisy: NDArray[Any], between: Between, *, with_cuts: bo
     """Return the noisy codes of ``column`` as they are sent; from here on nothing but post-processing happens."""
     domain, mechanism = column.domain, column.mechanism
     if isinstance(mechanism, UnaryEncoding):
-        bits = Array.of(np.packbits(noisy))
+        bits = Values.plain(np.packbits(noisy))
         return Packed(_categorical(column, "bits", mechanism.size, bits), None)
     if not domain.order:
         places = np.where(noisy > domain.value_codes, 0, noisy).astype(noisy.dtype)
-        return Packed(_categorical(column, "categories", domain.value_codes, Array.of(places)), None)
+        return Packed(_categorical(column, "categories", domain.value_codes, Values.of(places)), None)
     ranked, as_text = _ranked(column, noisy), spoken(domain)
     found = cuts(ranked, domain, between)
     sent = Sent(
         name=column.name,
         form="ranks",
         count=len(ranked.codes),
-        values=Array.of(ranked.ranks),
+        values=Values.of(ranked.ranks),
         unit="place" if as_text else _UNITS.get(domain.kind.name, "number"),
         cuts=Array.of(found) if with_cuts else None,
         codes=Array.of(ranked.codes) if with_cuts else None,
@@ -68,7 +68,7 @@ def _ranked(column: Column, noisy: NDArray[Any]) -> Ranked:
     return rank(noisy, column.domain)
 
 
-def _categorical(column: Column, form: Literal["categories", "bits"], count: int, values: Array) -> Sent:
+def _categorical(column: Column, form: Literal["categories", "bits"], count: int, values: Values) -> Sent:
     return Sent(name=column.name, form=form, count=count, values=values, categories=_listed(column, count))
 
 
@@ -110,9 +110,9 @@ class ModelColumn:
     """Whether the cuts are still to be asked for."""
 
 
-def expand(sent: Sent, party: str, rows: int, nominal: Nominal) -> Iterator[ModelColumn]:
+def expand(column: Opened, party: str, nominal: Nominal) -> Iterator[ModelColumn]:
     """Yield the features that a column becomes: itself, or one for each category."""
-    values = sent.read(rows)
+    sent, values = column.sent, column.values
     if sent.form == "ranks":
         count = max(sent.count, 1)
         source = Input(

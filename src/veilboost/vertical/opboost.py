@@ -27,7 +27,7 @@ from veilboost.trees import BoostingSettings, RankModel, Rows, StockModel, resto
 from veilboost.vertical.columns import Input, ModelColumn, Nominal, Own, Packed, expand, in_order, own, pack
 from veilboost.vertical.promises import checked, remade
 from veilboost.vertical.ranks import Between
-from veilboost.vertical.sent import Sent, misfit, rising
+from veilboost.vertical.sent import Opened, Sent, opened, rising
 from veilboost.vertical.sharpening import Extrapolation, Fit, noised_again, seed_of, sharpen
 from veilboost.wire import Array, Channel, Message, Traffic, telling
 
@@ -49,6 +49,7 @@ class Ask(Message, frozen=True, kw_only=True):
 class Ranks(Message, frozen=True, kw_only=True):
     """A partner's columns, and what it promises about them."""
 
+    VERSION = 2
     LARGEST = 1 << 32
 
     columns: list[Sent]
@@ -109,6 +110,14 @@ class LeadTable:
     held_out: NDArray[np.bool_] | None = None
 
 
+@dataclass(frozen=True)
+class Answer:
+    """A partner's columns, unpacked and as they were agreed, and what it promises about them."""
+
+    columns: Sequence[Opened]
+    statement: Statement
+
+
 @dataclass(frozen=True, kw_only=True)
 class Trained:
     """What the lead ends up with; ``extrapolation`` says how the model was sharpened, if it was."""
@@ -144,7 +153,7 @@ def lead(
         for channel in channels:
             channel.send(_ask(channel, table, job))
         answers = {channel.peer: _receive(channel, len(table.target), job) for channel in channels}
-        gathered = _Gathered(own_columns, answers, job, order, len(table.target))
+        gathered = _Gathered(own_columns, answers, job, order)
         columns = gathered.columns()
         ranks = _train(columns, table, job, progress)
         columns = _ask_for_cuts(channels, columns, ranks, job)
@@ -217,7 +226,7 @@ def _own(column: Own, job: Job, rows: int) -> Iterator[ModelColumn]:
     return own(column, job.lead, backend=job.boosting.backend, bins=job.bins, nominal=job.nominal)
 
 
-def _receive(channel: Channel, rows: int, job: Job) -> Ranks:
+def _receive(channel: Channel, rows: int, job: Job) -> Answer:
     """Return a partner's columns, which must be as they were agreed, under a statement that was worked out again."""
     answer = channel.receive(Ranks)
     said = answer.statement
@@ -229,11 +238,15 @@ def _receive(channel: Channel, rows: int, job: Job) -> Ranks:
     wanted = None if job.columns is None else job.columns.get(channel.peer)
     if wanted is not None and sorted(names) != sorted(wanted):
         raise PeerError(channel.peer, f"sent the columns {names} where {list(wanted)} were asked for")
-    for sent in answer.columns:
-        problem = misfit(sent, rows, with_cuts=job.thresholds == "up-front")
-        if problem:
-            raise PeerError(channel.peer, f"sent column {sent.name!r}, which {problem}")
-    return Ranks(columns=answer.columns, statement=checked(said))
+    columns = [_opened(channel, sent, rows, job) for sent in answer.columns]
+    return Answer(columns, checked(said))
+
+
+def _opened(channel: Channel, sent: Sent, rows: int, job: Job) -> Opened:
+    try:
+        return opened(sent, rows, with_cuts=job.thresholds == "up-front")
+    except ValueError as error:
+        raise PeerError(channel.peer, f"sent column {sent.name!r}, which {error}") from None
 
 
 @dataclass(frozen=True)
@@ -241,18 +254,17 @@ class _Gathered:
     """The lead's own features and every partner's answer, from which the columns of a model are made."""
 
     own: Sequence[ModelColumn]
-    answers: Mapping[str, Ranks]
+    answers: Mapping[str, Answer]
     job: Job
     order: Sequence[str] | None
-    rows: int
 
     def columns(self) -> list[ModelColumn]:
         """Return all features, in order."""
         theirs = [
             each
             for party, answer in self.answers.items()
-            for sent in answer.columns
-            for each in expand(sent, party, self.rows, self.job.nominal)
+            for column in answer.columns
+            for each in expand(column, party, self.job.nominal)
         ]
         columns = in_order([*self.own, *theirs], self.order)
         if not columns:
@@ -266,19 +278,18 @@ class _Gathered:
             answers = {party: self._again(party, answer, (draw, step)) for party, answer in answers.items()}
         return replace(self, answers=answers)
 
-    def _again(self, party: str, answer: Ranks, when: tuple[int, int]) -> Ranks:
+    def _again(self, party: str, answer: Answer, when: tuple[int, int]) -> Answer:
         mechanisms = {each.column: remade(party, each) for each in answer.statement.columns}
         columns = [
             noised_again(
-                sent,
-                mechanisms[sent.name],
-                self.rows,
+                column,
+                mechanisms[column.sent.name],
                 self.job.between,
-                seed_of(self.job.boosting.seed, party, sent.name, when),
+                seed_of(self.job.boosting.seed, party, column.sent.name, when),
             )
-            for sent in answer.columns
+            for column in answer.columns
         ]
-        return Ranks(columns=columns, statement=answer.statement)
+        return Answer(columns, answer.statement)
 
 
 def _train(columns: Sequence[ModelColumn], table: LeadTable, job: Job, progress: Progress) -> RankModel:

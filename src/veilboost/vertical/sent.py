@@ -1,12 +1,13 @@
 """One column as it travels, and what makes it another than was agreed."""
 
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from veilboost.wire import Array
+from veilboost.wire import Array, Values
 
 Category = str | int | bool
 Unit = Literal["number", "days", "microseconds", "place"]
@@ -24,27 +25,38 @@ class Sent(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     name: str
     form: Literal["ranks", "categories", "bits"]
     count: int
-    values: Array
+    values: Values
     unit: Unit = "number"
     cuts: Array | None = None
     codes: Array | None = None
     categories: list[Category | None] | None = None
     impute: float | None = None
 
-    def read(self, rows: int) -> NDArray[Any]:
-        """Return the values; bits as one row for each of ``rows``."""
-        values = self.values.read()
-        return np.unpackbits(values, count=rows * self.count).reshape(rows, -1) if self.form == "bits" else values
+
+@dataclass(frozen=True)
+class Opened:
+    """A column that is as it was agreed, and its values; bits as one row for each row of the table."""
+
+    sent: Sent
+    values: NDArray[Any]
 
 
-def misfit(sent: Sent, rows: int, *, with_cuts: bool) -> str | None:
-    """Return how a column breaks what was agreed, if it does."""
-    values = sent.values.read()
-    expected = -(-rows * sent.count // 8) if sent.form == "bits" else rows
-    if sent.count < 0 or values.dtype.kind != "u" or (sent.form == "bits" and values.dtype != np.uint8):
-        return "is not in unsigned whole numbers"
-    if len(values) != expected:
-        return f"has {len(values)} values where {expected} were agreed"
+def opened(sent: Sent, rows: int, *, with_cuts: bool) -> Opened:
+    """Unpack a column; raises ValueError with how it breaks what was agreed, if it does."""
+    if sent.count < 0 or np.dtype(sent.values.dtype).kind != "u":
+        raise ValueError("is not in unsigned whole numbers")
+    if sent.form == "bits" and (sent.values.is_packed or sent.values.dtype != "|u1"):
+        raise ValueError("is not in unsigned whole numbers, eight bits in each")
+    values = sent.values.read(-(-rows * sent.count // 8) if sent.form == "bits" else rows)
+    problem = _misfit(sent, values, with_cuts=with_cuts)
+    if problem:
+        raise ValueError(problem)
+    if sent.form == "bits":
+        values = np.unpackbits(values, count=rows * sent.count).reshape(rows, -1)
+    return Opened(sent, values)
+
+
+def _misfit(sent: Sent, values: NDArray[Any], *, with_cuts: bool) -> str | None:
     if sent.form != "bits" and values.max(initial=0) > sent.count:
         return f"has a value above {sent.count}"
     if sent.form == "ranks":

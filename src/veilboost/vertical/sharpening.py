@@ -25,8 +25,7 @@ from veilboost.randomness import ReplayableBits
 from veilboost.trees import StockModel, combine
 from veilboost.trees.settings import Task
 from veilboost.vertical.ranks import Between
-from veilboost.vertical.sent import Sent
-from veilboost.wire import Array
+from veilboost.vertical.sent import Opened, Sent
 
 Floats = NDArray[np.float64]
 
@@ -143,18 +142,18 @@ def seed_of(*what: object) -> int:
     return int.from_bytes(hashlib.sha256(repr(what).encode()).digest()[:8])
 
 
-def noised_again(sent: Sent, mechanism: Mechanism, rows: int, between: Between, seed: int) -> Sent:
+def noised_again(column: Opened, mechanism: Mechanism, between: Between, seed: int) -> Opened:
     """Return a column that its own mechanism has noised once more; ranks, cuts and categories mean what they meant."""
-    values, bits = sent.read(rows), ReplayableBits(seed=seed)
+    sent, values, bits = column.sent, column.values, ReplayableBits(seed=seed)
     if isinstance(mechanism, UnaryEncoding):
-        again = np.packbits(_flipped(values, mechanism, seed))
+        again: NDArray[Any] = _flipped(values, mechanism, seed)
     elif sent.form == "categories":
         codes = np.where(values == 0, _size(mechanism), values)
         drawn = mechanism.draw(codes, bits=bits)
         again = np.where(drawn > sent.count, 0, drawn)
     else:
         again = _ranks_again(sent, values, mechanism, between, bits)
-    return msgspec.structs.replace(sent, values=Array.of(again.astype(values.dtype)))
+    return Opened(sent, again.astype(values.dtype))
 
 
 def _size(mechanism: Mechanism) -> int:

@@ -1,4 +1,4 @@
-"""What parties send each other: messages, their codec, and the channels that carry them. Knows nothing of trees."""
+"""What parties send each other: messages, keys, and the channels that carry them. Knows nothing of trees."""
 
 from veilboost.wire.authority import Authority, load_authority, new_authority
 from veilboost.wire.channel import Channel, MemoryChannel, Traffic, memory_pair
@@ -10,6 +10,7 @@ from veilboost.wire.listener import Listener
 from veilboost.wire.party_keys import PartyKeys, ask, install, load_party
 from veilboost.wire.telling import telling
 from veilboost.wire.tls_channel import TlsChannel
+from veilboost.wire.values import Values
 
 __all__ = [
     "PORT",
@@ -24,6 +25,7 @@ __all__ = [
     "Refusal",
     "TlsChannel",
     "Traffic",
+    "Values",
     "ask",
     "decode",
     "deny",

@@ -67,8 +67,8 @@ class Channel(ABC):
         self.traffic.received[arrived] += len(body)
         if arrived == kind_of(kind):
             return self._read(body, kind)
-        self._over = True
         reason = plain(self._read(body, Refusal).reason)
+        self._over = True
         raise RefusalError(f"{self.peer}: {reason}", "another party stopped")
 
     def refuse(self, reason: str) -> None:

@@ -18,7 +18,7 @@ from veilboost.wire.codec import Message, Refusal, kind_of
 _HEAD = struct.Struct(">BQ")
 _LONGEST_KIND = 64
 _PIECE = 1 << 20
-_FIRST = 1 << 26
+_FIRST = 1 << 20
 _LINGER = 3.0
 
 
