@@ -17,11 +17,9 @@ from veilboost.wire import dial, load_party
 
 def main(keys: str, port: str, name: str, epsilon: str) -> int:
     try:
-        line = dial(load_party(Path(keys)), "lead", ("localhost", int(port)), opboost.MESSAGES, patience=30)
-        try:
+        held = load_party(Path(keys))
+        with dial(held, "lead", ("localhost", int(port)), opboost.MESSAGES, patience=30) as line:
             opboost.partner(line, door(name, float(epsilon), people()))
-        finally:
-            line.close()
     except VeilboostError as error:
         sys.stderr.write(f"{type(error).__name__}: {error}\n")
         return 4

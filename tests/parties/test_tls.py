@@ -24,7 +24,7 @@ from veilboost.wire import Listener, PartyKeys, dial, new_authority
 
 DRIVER = Path(__file__).with_name("dialling.py")
 PARTIES = ("bank", "shop")
-BOTH = pytest.mark.parametrize("thresholds", ["up-front", "on-request"])
+BOTH = pytest.mark.parametrize("thresholds", ["up-front", pytest.param("on-request", marks=pytest.mark.slow)])
 
 
 @pytest.fixture(scope="module")

@@ -18,6 +18,7 @@ from unittest.mock import patch
 import pytest
 
 from certified import days_away, forced, party, two
+from relay import relay
 from veilboost.errors import FileError, LineError, PeerError, RefusalError, SettingError, VeilboostError
 from veilboost.wire import (
     Authority,
@@ -491,6 +492,11 @@ def test_a_line_that_ends_is_named_at_once(world: World) -> None:
             ours.receive(Pong, 20)
         with pytest.raises(LineError, match="cannot be heard any more"):
             ours.receive(Pong, 20)
+        ours.close()
+        for step in (partial(ours.send, Pong()), partial(ours.receive, Pong, 20)):
+            with pytest.raises(LineError, match="the line is closed"):
+                step()
+        ours.refuse("over")
     with line(world) as (ours, theirs):
         theirs._socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         theirs._socket.close()
@@ -596,6 +602,65 @@ def test_a_hundred_silent_strangers_keep_no_party_out(world: World) -> None:
             strangers.enter_context(socket.create_connection(lead.address))
         dial(world.shop, "bank", lead.address, TALK).close()
         assert lead.listener.channel("shop", 20).peer == "shop"
+
+
+def test_a_slow_and_far_line_only_takes_longer(world: World) -> None:
+    with (
+        listening(world.bank) as lead,
+        relay(("127.0.0.1", lead.address[1]), delay=0.02, rate=5e6) as through,
+    ):
+        theirs = dial(world.shop, "bank", through.address, TALK)
+        ours = lead.listener.channel("shop", 30)
+        body = bytes(range(256)) * 4000
+        heard, _ = both(partial(ours.receive, Ping, 60), partial(theirs.send, Ping(body=body)))
+        assert heard.body == body
+        theirs.close()
+
+
+def test_who_listens_on_the_line_hears_neither_messages_nor_the_partner_s_name(world: World) -> None:
+    with listening(world.bank) as lead, relay(("127.0.0.1", lead.address[1])) as through:
+        with dial(world.shop, "bank", through.address, TALK) as theirs:
+            theirs.send(Ping(body=b"a secret of some length" * 100))
+            assert lead.listener.channel("shop", 20).receive(Ping, 20).body.startswith(b"a secret")
+        passed = bytes(through.passed)
+    assert len(passed) > 4000
+    for word in (b"secret", b"Ping", b"Hello", b"shop", b"consortium", b"veilboost"):
+        assert word not in passed
+
+
+def test_who_changes_a_byte_on_the_line_ends_it(world: World) -> None:
+    with (
+        listening(world.bank) as lead,
+        relay(("127.0.0.1", lead.address[1])) as through,
+        dial(world.shop, "bank", through.address, TALK) as theirs,
+    ):
+        ours = lead.listener.channel("shop", 20)
+        through.spoil = True
+        theirs.send(Ping(body=b"pay 100"))
+        with pytest.raises(LineError, match="'shop' broke the line: decryption failed or bad record mac"):
+            ours.receive(Ping, 20)
+
+
+@pytest.mark.parametrize("left", [0, 100, 1_000, 2_000, 3_500, 5_000, 20_000, 300_000])
+def test_a_line_that_is_cut_anywhere_is_named_and_another_one_goes_on(world: World, left: int) -> None:
+    """In the handshake, in the first messages, in a large one: a `LineError`, and dialling again helps."""
+    body = bytes(400_000)
+    with listening(world.bank) as lead, relay(("127.0.0.1", lead.address[1]), left=left) as through:
+
+        def speak() -> None:
+            with dial(world.shop, "bank", through.address, TALK) as channel:
+                channel.send(Ping(body=body), timeout=20)
+                channel.receive(Pong, 20)
+
+        with pytest.raises(LineError, match="party 'bank'"):
+            speak()
+        with pytest.raises(LineError, match="party 'shop'"):
+            lead.listener.channel("shop", 0.5).receive(Ping, 20)
+        through.left = float("inf")
+        theirs = dial(world.shop, "bank", through.address, TALK)
+        theirs.send(Ping(body=b"again"))
+        assert lead.listener.channel("shop", 20).receive(Ping, 20).body == b"again"
+        theirs.close()
 
 
 @pytest.mark.parametrize("text", ["", ":7000", "bank:port", "bank:70000", "[::1", "a b:1", "bank/x", "[::1]:x"])

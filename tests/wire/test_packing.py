@@ -92,6 +92,14 @@ def test_a_second_decoder_reads_the_same(name: str) -> None:
     assert (unpacked(found) == values).all()
 
 
+def test_columns_in_any_layout_are_packed() -> None:
+    values = drawn("geometric", 4_000)
+    for each in (values[::3], values[::-1], values.astype(">u2"), values.reshape(2, -1)[1]):
+        assert (Values.of(each).read(len(each)) == each).all()
+    with pytest.raises(ValueError, match="a column must be of one of the types"):
+        Values.of(values.astype(np.uint64))
+
+
 def test_a_column_of_one_value_takes_next_to_nothing() -> None:
     values = np.full(10**6, 7, np.uint16)
     sent = Values.of(values)

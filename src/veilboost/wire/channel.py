@@ -6,7 +6,8 @@ from collections import Counter
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import TypeVar
+from types import TracebackType
+from typing import Self, TypeVar
 
 from veilboost.errors import LineError, PeerError, RefusalError
 from veilboost.wire.codec import Message, Refusal, decode, encode, kind_of
@@ -81,6 +82,14 @@ class Channel(ABC):
     def close(self) -> None:
         """Give the line up."""
         self._over = True
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
 
     def _admit(self, kind: type[Message], arrived: str, size: int) -> None:
         for each in (kind, Refusal):

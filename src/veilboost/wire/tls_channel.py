@@ -53,11 +53,12 @@ class TlsChannel(Channel):
         if self._over and not self._torn and self._aborted is None:
             self._linger()
         super().close()
+        self._torn = self._deaf = True
         self._socket.close()
 
     def _push(self, kind: str, body: bytes, timeout: float) -> None:
         if self._torn:
-            raise LineError(self.peer, "cannot be told more: a message to it was cut off")
+            raise LineError(self.peer, "cannot be told more: the line is closed, or a message to it was cut off")
         deadline = time.monotonic() + timeout
         name = kind.encode("ascii")
         head = _HEAD.pack(len(name), len(body)) + name
@@ -74,7 +75,7 @@ class TlsChannel(Channel):
 
     def _pull(self, timeout: float, admit: Admit) -> tuple[str, bytes | bytearray]:
         if self._deaf:
-            raise LineError(self.peer, "cannot be heard any more: a message from it was cut off")
+            raise LineError(self.peer, "cannot be heard any more: the line is closed, or a message from it was cut off")
         deadline = time.monotonic() + timeout
         self._deaf = True
         length, size = _HEAD.unpack(self._read_exactly(_HEAD.size, deadline))
@@ -103,8 +104,8 @@ class TlsChannel(Channel):
         left = deadline - time.monotonic()
         if left <= 0:
             raise TimeoutError
-        self._socket.settimeout(left)
         try:
+            self._socket.settimeout(left)
             return step(data)
         except OSError as error:
             if isinstance(error, TimeoutError) and error.errno is None:  # ours, not the operating system's

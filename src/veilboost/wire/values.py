@@ -29,9 +29,9 @@ class Values(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     @classmethod
     def of(cls, column: NDArray[Any]) -> "Values":
         """Pack a column, if that makes it shorter."""
-        packed = pack(column) if column.dtype.kind == "u" else None
-        plain = cls.plain(column)
-        return plain if packed is None else cls(plain.dtype, packed)
+        plain = Array.of(column)
+        packed = pack(plain.read()) if column.dtype.kind == "u" else None
+        return cls(plain.dtype, plain.data if packed is None else packed)
 
     @classmethod
     def plain(cls, column: NDArray[Any]) -> "Values":

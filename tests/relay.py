@@ -1,0 +1,76 @@
+"""A relay between two parties on this machine: it listens, delays, slows down, changes and cuts off what passes."""
+
+import selectors
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+
+PIECE = 1 << 16
+
+
+@dataclass
+class Relay:
+    """Where to dial, how much may still pass before every line through it is cut, and what has passed.
+
+    Once ``spoil`` is set, the last byte of the next piece is changed.
+    """
+
+    address: tuple[str, int]
+    target: tuple[str, int]
+    delay: float
+    rate: float
+    left: float
+    passed: bytearray = field(default_factory=bytearray)
+    spoil: bool = False
+    _open: list[socket.socket] = field(default_factory=list)
+
+    def serve(self, server: socket.socket) -> None:
+        with suppress(OSError):
+            while True:
+                accepted, _ = server.accept()
+                onward = socket.create_connection(self.target)
+                self._open += [accepted, onward]
+                threading.Thread(target=self._pass, args=(accepted, onward), daemon=True).start()
+
+    def _pass(self, one: socket.socket, other: socket.socket) -> None:
+        with suppress(OSError, ValueError), one, other, selectors.DefaultSelector() as selector:
+            selector.register(one, selectors.EVENT_READ, other)
+            selector.register(other, selectors.EVENT_READ, one)
+            while self.left > 0:
+                for key, _ in selector.select(5):
+                    assert isinstance(key.fileobj, socket.socket)
+                    piece = key.fileobj.recv(int(min(PIECE, max(1, self.left))))
+                    if not piece:
+                        return
+                    time.sleep(self.delay + len(piece) / self.rate)
+                    if self.spoil:
+                        piece, self.spoil = piece[:-1] + bytes([piece[-1] ^ 1]), False
+                    self.passed += piece
+                    key.data.sendall(piece)
+                    self.left -= len(piece)
+
+    def cut(self) -> None:
+        for each in self._open:
+            with suppress(OSError):
+                each.shutdown(socket.SHUT_RDWR)
+
+
+@contextmanager
+def relay(
+    target: tuple[str, int], *, delay: float = 0, rate: float = 1e12, left: float = float("inf")
+) -> Iterator[Relay]:
+    """Relay to ``target`` with a delay for each piece, a rate in bytes a second, and an end after ``left`` bytes."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        made = Relay(("localhost", server.getsockname()[1]), target, delay, rate, left)
+        serving = threading.Thread(target=made.serve, args=(server,), daemon=True)
+        serving.start()
+        try:
+            yield made
+        finally:
+            with suppress(OSError):
+                server.shutdown(socket.SHUT_RDWR)
+            made.cut()
+            serving.join(10)
