@@ -273,3 +273,21 @@ def test_lines_for_comparison_are_told_apart_by_their_dashes() -> None:
     lines = [Line(name=name, x=[0, 1], y=[place, place], dashed=True) for place, name in enumerate("abc")]
     drawn = Chart(marks=lines, palette=["another"]).svg()
     assert len(set(re.findall(r'stroke-dasharray="([^"]+)"', drawn))) == 3
+
+
+def test_a_long_label_across_stays_inside() -> None:
+    for width in (360, 720):
+        svg = drawn(Bars(name="", at=[0], length=[1.0], flat=True), width=width, across=Axis(label="a" * 40),
+                    up=Axis(names=["a long name on the left of it"]))  # fmt: skip
+        (label,) = (text for text in all_of("text", svg) if (text.text or "").startswith("aaaa"))
+        half = 4 * len(label.text or "")
+        assert half <= float(label.attrib["x"]) <= width - half
+
+
+def test_looks_go_before_the_palette_and_a_legend_can_be_left_out() -> None:
+    look = Look("#123456", width=5.0)
+    marks = [Line(name="a", x=X, y=Y), Line(name="b", x=X, y=Y)]
+    svg = drawn(*marks, palette=["a", "b"], looks={"b": look}, legend=False)
+    strokes = [(each.attrib["stroke"], each.attrib["stroke-width"]) for each in all_of("polyline", svg)]
+    assert strokes == [(COLOURS[0], "2.2"), ("#123456", "5")]
+    assert not {"a", "b"} & set(said(svg))

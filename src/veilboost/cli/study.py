@@ -39,8 +39,7 @@ def run(
     from veilboost.report import terminal
     from veilboost.studies import pages, running
 
-    if json is not None:
-        check_writable(json)
+    check_writable(*([] if json is None else [json]), *([] if pin is None else [pin / "pinned.csv"]))
     with terminal.steps() as progress:
         ran = running.run_all(studies, out, quick=quick, progress=progress)
     for each in ran:

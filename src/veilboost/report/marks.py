@@ -94,6 +94,7 @@ class Look(NamedTuple):
     colour: str
     dash: str | None = None
     shape: str = _SHAPES[0]
+    width: float = 2.2
 
     @classmethod
     def of(cls, place: int) -> "Look":
@@ -174,7 +175,7 @@ class Line(Mark):
             points=path_of(corners),
             fill="none",
             stroke=look.colour,
-            stroke_width=2.2,
+            stroke_width=look.width,
             stroke_dasharray=look.dash or ("6 6" if self.dashed else None),
             stroke_linejoin="round",
         )

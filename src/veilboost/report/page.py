@@ -6,7 +6,8 @@ from html import escape
 
 from veilboost.report.pictures import Chart
 
-_NUMBER = re.compile("[-\N{MINUS SIGN}]?[0-9][0-9.,]*|[\N{EN DASH}\N{INFINITY}]")
+_ONE = "[-\N{MINUS SIGN}]?[0-9][0-9.,]*(?:e[-+]?[0-9]+)?"
+_NUMBER = re.compile(f"{_ONE}(?:\\s±\\s{_ONE})?|[\N{EN DASH}\N{INFINITY}]")
 _STYLE = """
 :root { color-scheme: light; }
 body { font: 16px/1.55 system-ui, sans-serif; color: #1d2530; background: #fff; max-width: 60rem; margin: 0 auto;
@@ -14,14 +15,17 @@ body { font: 16px/1.55 system-ui, sans-serif; color: #1d2530; background: #fff; 
 h1 { font-size: 1.7rem; line-height: 1.2; margin: 0 0 1rem; }
 h2 { font-size: 1.2rem; margin: 2.2rem 0 .6rem; }
 h3 { font-size: 1rem; margin: 1.6rem 0 .3rem; }
-p { max-width: 46rem; }
+p, li { max-width: 46rem; }
+ul { padding-left: 1.2rem; }
+li { margin: .3rem 0; }
 .wide { overflow-x: auto; }
-table { border-collapse: collapse; font-variant-numeric: tabular-nums; font-size: .95rem; }
+table { border-collapse: separate; border-spacing: 0; font-variant-numeric: tabular-nums; font-size: .95rem; }
 th, td { padding: .35rem .8rem .35rem 0; text-align: left; vertical-align: top; border-bottom: 1px solid #dfe4ea; }
 td { max-width: 24rem; overflow-wrap: break-word; }
 td:last-child:not(.number) { min-width: 16rem; }
 th { font-weight: 600; border-bottom: 2px solid #8b97a5; vertical-align: bottom; }
-.number { text-align: right; }
+.number { text-align: right; white-space: nowrap; }
+td:first-child:not(.number) { min-width: 9rem; }
 tr > :first-child { position: sticky; left: 0; background: #fff; }
 figure { margin: 1.2rem 0; }
 figure svg { display: block; width: 100%; height: auto; max-width: 52rem; }
@@ -61,6 +65,16 @@ def subheading(text: str) -> str:
 def paragraph(text: str) -> str:
     """Return a paragraph of plain text."""
     return f"<p>{escape(text)}</p>\n"
+
+
+def listed(items: Iterable[tuple[str, str]]) -> str:
+    r"""Return a list of sentences, each behind the word that sums it up.
+
+    >>> listed([("Holds", "1 < 2.")])
+    '<ul>\n<li><strong>Holds.</strong> 1 &lt; 2.</li>\n</ul>\n'
+    """
+    lines = "".join(f"<li><strong>{escape(word)}.</strong> {escape(text)}</li>\n" for word, text in items)
+    return f"<ul>\n{lines}</ul>\n"
 
 
 def table(headers: Sequence[str], rows: Iterable[Sequence[str]]) -> str:

@@ -1,7 +1,7 @@
 """Draw plain values as SVG: text stays text, nothing is loaded, and the same values give the same bytes."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from veilboost.report.axes import Axis, Scale, scale
 from veilboost.report.marks import Band, Bars, Frame, Line, Look, Mark, Points, tag, text_of
@@ -18,7 +18,7 @@ class Chart:
     """Marks between two axes, with a legend of those that have a name.
 
     Names have the look of their place in ``palette``, so that they keep it from chart to chart; a name that is not
-    there is dark. Without a palette the order of the marks decides.
+    there is dark. Without a palette the order of the marks decides. ``looks`` are for names whose look means something.
 
     >>> loss = Line(name="exact", x=[1, 2, 3], y=[0.5, 1.0, 1.5])
     >>> Chart(marks=[loss], across=Axis(label="codes apart"), up=Axis(label="loss")).svg()[:40]
@@ -30,6 +30,8 @@ class Chart:
     up: Axis = _PLAIN
     title: str = ""
     palette: Sequence[str] = ()
+    looks: Mapping[str, Look] = field(default_factory=dict)
+    legend: bool = True
 
     def svg(self, width: int = 720) -> str:
         """Return the chart ``width`` units wide; letters are 13 high, so name about as many units as the place has."""
@@ -41,7 +43,7 @@ class Chart:
             *(mark.draw(frame, self._look(mark.name)) for mark in self.marks),
             *_numbers(frame),
             "" if any(mark.reach()[0] for mark in self.marks) else _text("no data", *frame.middle, anchor="middle"),
-            _text(self.across.label, frame.left + frame.width / 2, frame.bottom + 40, anchor="middle", fill=_SOFT),
+            _below(self.across.label, frame, width),
         )
         return tag(
             "svg",
@@ -67,7 +69,7 @@ class Chart:
 
     def _legend(self, width: int) -> list[str]:
         rows, x = [""], 0.0
-        for name in dict.fromkeys(mark.name for mark in self.marks if mark.name):
+        for name in dict.fromkeys(mark.name for mark in self.marks if mark.name and self.legend):
             said = _fit(name, width - 32)
             if x and x + 32 + _room(said) > width:
                 rows, x = [*rows, ""], 0.0
@@ -77,6 +79,8 @@ class Chart:
         return rows
 
     def _look(self, name: str) -> Look:
+        if name in self.looks:
+            return self.looks[name]
         names = list(dict.fromkeys(mark.name for mark in self.marks))
         palette = list(self.palette) or names
         if name in palette:
@@ -144,6 +148,14 @@ def _numbers(frame: Frame) -> list[str]:
         *(_text(text, frame.left - 8, y + 4.5, anchor="end", fill=_SOFT) for y, text in beside),
         *(_text(text, x, frame.bottom + 20, anchor="middle", fill=_SOFT) for x, text in below),
     ]
+
+
+def _below(label: str, frame: Frame, width: int) -> str:
+    """Return the label of the axis across, under its middle, or as near to that as the picture is wide."""
+    said = _fit(label, width)
+    half = _room(said) / 2
+    middle = min(max(frame.left + frame.width / 2, half), width - half)
+    return _text(said, middle, frame.bottom + 40, anchor="middle", fill=_SOFT)
 
 
 def _text(

@@ -1,12 +1,20 @@
 """How likely two values keep their order, by the distance between them: exact, and the bounds of the paper."""
 
-import msgspec
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
 
-from veilboost.mechanisms import RandomizedResponse, TableMechanism
-from veilboost.privacy import order_preserving
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from veilboost.mechanisms import AdjMap, RandomizedResponse, TableMechanism
+from veilboost.mechanisms.adj_map import budgets
+from veilboost.privacy import adj_bound, global_bound, grr_bound, order_preserving, order_preserving_pairs
 from veilboost.studies.outcome import Cell, Claim, Outcome
 from veilboost.studies.rivals import GLOBAL, GRR, LOCAL, TIGHT, adj, tables
 from veilboost.studies.study import Progress
+
+Floats = NDArray[np.float64]
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -21,7 +29,10 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     fair_to: list[str] = []
 
 
-EXACT, BOUND = "exact", "published bound"
+EXACT, RANDOM = "exact, a tie counts as lost", "exact, ties broken at random"
+BOUND, PRINTED = "bound of the theorems", "bound as Table 5 prints it"
+WIDE = f"{GRR}, θε"
+_MANY = 1000  # partitions: q^(k-T) is then below 10^-100
 
 
 def run(settings: Settings, progress: Progress) -> Outcome:
@@ -29,64 +40,126 @@ def run(settings: Settings, progress: Progress) -> Outcome:
     made = _mechanisms(settings)
     cells: list[Cell] = []
     for done, (name, mechanism) in enumerate(made.items(), 1):
-        exact = order_preserving(mechanism.probabilities())
-        bound = mechanism.order_preserving_bound() if settings.bounds else None
-        for panel, figures in ((EXACT, exact), (BOUND, bound)):
-            if figures is not None:
-                cells += [
-                    Cell(panel=panel, line=name, at=float(t), values=[float(figures[t - 1])])
-                    for t in settings.distances
-                ]
+        for panel, figures in _figures(settings, name, mechanism).items():
+            cells += [
+                Cell(panel=panel, line=name, at=float(t), values=[float(figures[t - 1])]) for t in settings.distances
+            ]
         progress("computing", done / len(made))
-    return Outcome(cells=cells, claims=_claims(settings, Outcome(cells=cells)))
+    panels = (EXACT, RANDOM, BOUND, PRINTED)
+    found = Outcome(cells=sorted(cells, key=lambda cell: panels.index(cell.panel)))
+    return Outcome(cells=found.cells, claims=[*_claims(settings, found), *_claims_of_bounds(settings, found)])
 
 
 def _mechanisms(settings: Settings) -> dict[str, TableMechanism]:
     size, theta, epsilon = settings.size, settings.theta, settings.epsilon
     made = tables(epsilon, size=size, theta=theta, alphas=settings.alphas, fair_to=settings.fair_to)
-    return made | {f"{GRR}, θε": RandomizedResponse(epsilon=theta * epsilon, size=size)}
+    return made | {WIDE: RandomizedResponse(epsilon=theta * epsilon, size=size)}
 
 
-def _claims(settings: Settings, found: Outcome) -> list[Claim]:
-    far = [t for t in settings.distances if t >= settings.theta]
-    local = [_at(found, EXACT, LOCAL, t) for t in far]
-    gaps = [abs(_at(found, EXACT, adj(1.0), t) - _at(found, EXACT, GLOBAL, t)) for t in settings.distances]
-    flat = [abs(_at(found, EXACT, GRR, t) - 0.5) for t in settings.distances]
-    better = [_at(found, EXACT, TIGHT, t) - _at(found, EXACT, GLOBAL, t) for t in settings.distances]
-    claims = [
-        Claim(
-            says="Local-map keeps the order of values in different partitions with certainty.",
-            holds=min(local) > 1 - 1e-9,
-            found=f"at the distances shown, from θ on, at least {min(local):.6f}",
-        ),
-        Claim(
-            says="Global-map and Adj-map with α = 1 almost coincide.",
-            holds=max(gaps) < 0.05,
-            found=f"they differ by at most {max(gaps):.4f}",
-        ),
-        Claim(says="GRR stays near one half.", holds=max(flat) < 0.02, found=f"within {max(flat):.4f} of it"),
-        Claim(
-            says="At the same stated ε TightMap keeps order at least as often as Global-map, at every distance.",
-            holds=min(better) >= 0,
-            found=f"by {min(better):.4f} to {max(better):.4f} more often",
-        ),
-    ]
-    return claims + _claims_of_bounds(found)
+def _figures(settings: Settings, name: str, mechanism: TableMechanism) -> Mapping[str, Floats]:
+    """Return the probability at each distance, panel by panel."""
+    shares = mechanism.probabilities()
+    found = {EXACT: order_preserving(shares), RANDOM: _ties_at_random(shares)}
+    bound = mechanism.order_preserving_bound() if settings.bounds else None
+    if bound is not None:
+        found[BOUND] = bound
+    if bound is not None and name != GLOBAL:
+        found[PRINTED] = _as_printed(mechanism, settings)
+    return found
 
 
-def _claims_of_bounds(found: Outcome) -> list[Claim]:
-    """Return whether each published lower bound lies under its exact figure."""
-    over = [
-        cell.mean - other.mean
-        for cell in found.of(BOUND)
-        if (other := found.cell(EXACT, cell.line, cell.where)) is not None
-    ]
-    if not over:
-        return []
-    says = "The published bounds lie under the exact probabilities."
-    return [Claim(says=says, holds=max(over) <= 1e-9, found=f"at most {max(over):.2g} above, {len(over)} figures")]
+def _ties_at_random(shares: Floats) -> Floats:
+    pairs = order_preserving_pairs(shares) + shares @ shares.T / 2
+    return np.array([np.diagonal(pairs, distance).min() for distance in range(1, len(pairs))])
 
 
-def _at(found: Outcome, panel: str, line: str, t: int) -> float:
-    cell = found.cell(panel, line, f"{t:g}")
-    return float("nan") if cell is None else cell.mean
+def _as_printed(mechanism: TableMechanism, settings: Settings) -> Floats:
+    """Return Table 5 as it was computed, which is not always what its head says.
+
+    Adj-map is Theorem 4.6 for ever more partitions, with a budget that takes |D| for R - L. GRR is Theorem 4.3 one code
+    nearer. Local-map is, inside a partition, Theorem 4.2 for the whole domain, one code nearer.
+    """
+    epsilon, size, theta = settings.epsilon, settings.size, settings.theta
+    if isinstance(mechanism, AdjMap):
+        partition = budgets(epsilon, mechanism.alpha, theta, size - 1)[1]
+        return adj_bound(partition, theta=theta, size=_MANY * theta)[: size - 1]
+    if isinstance(mechanism, RandomizedResponse):
+        return _nearer(grr_bound(mechanism.epsilon, size=size))
+    inside = _nearer(global_bound(epsilon, size=size))
+    return np.where(np.arange(1, size) < theta, inside, 1.0)
+
+
+def _nearer(bound: Floats) -> Floats:
+    """Return at each distance what holds one code nearer; nothing is nearer than one code."""
+    return np.concatenate((bound[:1], bound[:-1]))
+
+
+def _claims(settings: Settings, found: Outcome) -> Iterator[Claim]:
+    """Yield what the paper says of Figure 10, and what we say of TightMap."""
+    near, far = _split(settings.distances, settings.theta)
+    own = [LOCAL, GLOBAL, *map(adj, settings.alphas)]
+    local, best = _line(found, LOCAL), [max(_line(found, line)[t] for line in own) for t in settings.distances]
+    behind = [t for t, most in zip(settings.distances, best, strict=True) if local[t] < most - 1e-12]
+    least = min(_line(found, line)[t] for line in own for t in settings.distances)
+    gaps = [abs(_line(found, adj(1.0))[t] - _line(found, GLOBAL)[t]) for t in settings.distances]
+    flat = [abs(chance - 0.5) for line in (GRR, WIDE) for chance in _line(found, line).values()]
+    lost, random = (_ahead(found, panel, [*own[1:], GRR, WIDE]) for panel in (EXACT, RANDOM))
+    beyond = min(local[t] for t in far)
+    yield _claim(
+        "Local-map keeps the order of values in different partitions with certainty.",
+        beyond > 1 - 1e-12,
+        f"from θ on at least {beyond:.6f}" + (f", below θ from {local[near[0]]:.4f} on" if near else ""),
+    )
+    yield _claim("Of the paper's mechanisms Local-map keeps order best.", not behind, f"not at {_listed(behind)} codes")
+    yield _claim("The paper's mechanisms keep order with at least one half.", least >= 0.5, f"at least {least:.4f}")
+    yield _claim("Global-map and Adj-map with α = 1 almost coincide.", max(gaps) < 0.05, f"within {max(gaps):.4f}")
+    yield _claim("GRR stays near one half.", max(flat) < 0.02, f"within {max(flat):.4f} of it")
+    yield _smaller_is_higher(settings, found, EXACT, "Exactly: the smaller α is, the higher γ is.")
+    words = "At the same stated ε TightMap keeps order at least as often as each rival but Local-map"
+    yield _claim(f"{words}.", min(lost.values()) >= 0, _least(lost))
+    yield _claim(f"{words}, with ties broken at random.", min(random.values()) >= 0, _least(random))
+
+
+def _split(distances: Sequence[int], theta: int) -> tuple[list[int], list[int]]:
+    return [t for t in distances if t < theta], [t for t in distances if t >= theta]
+
+
+def _ahead(found: Outcome, panel: str, rivals: Sequence[str]) -> dict[float, float]:
+    """Return how far TightMap is ahead of the best of ``rivals``, by distance."""
+    ours, theirs = _line(found, TIGHT, panel), [_line(found, line, panel) for line in rivals]
+    return {t: chance - max(line[t] for line in theirs) for t, chance in ours.items()}
+
+
+def _least(ahead: Mapping[float, float]) -> str:
+    behind = [t for t, by in ahead.items() if by < 0]
+    return f"by {min(ahead.values()):.4f} to {max(ahead.values()):.4f} more often; behind at {_listed(behind)} codes"
+
+
+def _claims_of_bounds(settings: Settings, found: Outcome) -> Iterator[Claim]:
+    """Yield whether each bound lies under its exact figure, and what the paper says of α."""
+    for panel in (BOUND, PRINTED):
+        cells = found.of(panel)
+        if cells:
+            over = [cell.mean - _line(found, cell.line)[float(cell.at)] for cell in cells]
+            says = f"The exact probabilities lie above every {panel}."
+            above = sum(each > 1e-9 for each in over)
+            yield _claim(says, not above, f"{above} of {len(over)} bounds lie above, by at most {max(0.0, *over):.4f}")
+            yield _smaller_is_higher(settings, found, panel, f"By the {panel}: the smaller α is, the higher γ is.")
+
+
+def _smaller_is_higher(settings: Settings, found: Outcome, panel: str, says: str) -> Claim:
+    by_alpha = [_line(found, adj(alpha), panel) for alpha in sorted(settings.alphas)]
+    where = [t for t in settings.distances if all(one[t] >= other[t] for one, other in pairwise(by_alpha))]
+    return _claim(says, len(where) == len(settings.distances), f"true at {_listed(where)} codes of {len(by_alpha[0])}")
+
+
+def _claim(says: str, holds: bool, found: str) -> Claim:
+    return Claim(says=says, holds=bool(holds), found=found)
+
+
+def _listed(distances: Sequence[float]) -> str:
+    return ", ".join(f"{t:g}" for t in distances) or "no"
+
+
+def _line(found: Outcome, line: str, panel: str = EXACT) -> dict[float, float]:
+    return {float(cell.at): cell.mean for cell in found.of(panel) if cell.line == line}

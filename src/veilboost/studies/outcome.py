@@ -3,6 +3,7 @@
 import math
 import statistics
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
 
 import msgspec
 
@@ -47,7 +48,7 @@ class Claim(msgspec.Struct, frozen=True, kw_only=True):
     found: str
 
 
-class Outcome(msgspec.Struct, frozen=True, kw_only=True):
+class Outcome(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     """Everything that one run of an experiment found."""
 
     cells: list[Cell]
@@ -55,7 +56,16 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
 
     def cell(self, panel: str, line: str, where: str) -> Cell | None:
         """Return one figure, if it was run."""
-        return next((c for c in self.cells if (c.panel, c.line, c.where) == (panel, line, where)), None)
+        return self._places.get((panel, line, where))
+
+    @cached_property
+    def _places(self) -> dict[tuple[str, str, str], Cell]:
+        return {(cell.panel, cell.line, cell.where): cell for cell in self.cells}
+
+    @property
+    def lines(self) -> list[str]:
+        """The lines of all panels, in running order."""
+        return list(dict.fromkeys(cell.line for cell in self.cells))
 
     @property
     def panels(self) -> list[str]:

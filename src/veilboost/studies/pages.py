@@ -1,16 +1,20 @@
-"""A study as a page, as a picture, and in the terminal."""
+"""A study as a page, and in the terminal."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import groupby
+from operator import itemgetter
 from typing import TYPE_CHECKING
 
 from veilboost.report import page
-from veilboost.report.pictures import Axis, Bars, Chart, Line
-from veilboost.report.terminal import say, spread
+from veilboost.report.pictures import Chart
+from veilboost.report.terminal import say
 from veilboost.report.terminal import table as print_table
-from veilboost.studies.outcome import Cell, Difference
+from veilboost.studies.charts import charts
+from veilboost.studies.outcome import Cell, Claim, Difference
 
 if TYPE_CHECKING:
     from veilboost.studies.running import Ran
@@ -23,66 +27,30 @@ _FOOTER = (
 
 
 def figure_of(value: float) -> str:
-    """Return a figure in four digits.
+    """Return a figure in four digits; an en dash where there is none.
 
     >>> figure_of(0.123456), figure_of(12345.678), figure_of(2.0e-7), figure_of(float("inf"))
     ('0.1235', '12346', '2e-07', '∞')
     """
-    if math.isinf(value):
-        return "∞"
+    if not math.isfinite(value):
+        return "–" if math.isnan(value) else "∞"
     return f"{value:.0f}" if 1e4 <= abs(value) < 1e9 else f"{value:.4g}"
 
 
 def _said(cell: Cell) -> str:
-    return figure_of(cell.mean) + (f" ± {figure_of(cell.error)}" if len(cell.values) > 1 else "")
-
-
-def charts(ran: Ran) -> Iterator[tuple[str, Chart]]:
-    """Yield each panel with its picture: lines where places are numbers, else bars, one for each line and place."""
-    study, lines = ran.study, list(dict.fromkeys(cell.line for cell in ran.outcome.cells))
-    for name in ran.outcome.panels:
-        cells = ran.outcome.of(name)
-        up = Axis(label=study.measure, log=study.log_up)
-        if all(isinstance(cell.at, float) for cell in cells):
-            across = Axis(label=study.across, log=study.log_across, tight=True)
-            yield name, Chart(marks=_lines(cells), across=across, up=up, title=name, palette=lines)
-        else:
-            yield name, _bars(cells, study.measure, name)
-
-
-def _lines(cells: Sequence[Cell]) -> list[Line]:
-    marks = []
-    for line in dict.fromkeys(cell.line for cell in cells):
-        points = [(float(c.at), c.mean) for c in cells if c.line == line and math.isfinite(c.mean)]
-        marks.append(Line(name=line, x=[x for x, _ in points], y=[y for _, y in points]))
-    return marks
-
-
-def _bars(cells: Sequence[Cell], measure: str, title: str) -> Chart:
-    names = [f"{cell.line}, {cell.where}" if len({c.at for c in cells}) > 1 else cell.line for cell in cells]
-    bars = Bars(name="", at=range(len(cells) - 1, -1, -1), length=[cell.mean for cell in cells], thick=0.7, flat=True)
-    return Chart(marks=[bars], across=Axis(label=measure), up=Axis(names=names[::-1]), title=title)
-
-
-def picture(ran: Ran) -> str:
-    """Return the panels of a study as one picture, one below the other."""
-    drawn = [chart.svg(720) for _, chart in charts(ran)]
-    heights = [float(svg.partition('viewBox="0 0 720 ')[2].partition('"')[0]) for svg in drawn]
-    tops = [sum(heights[:place]) for place in range(len(heights))]
-    inner = "".join(svg.replace("<svg ", f'<svg y="{top:g}" width="720" height="{height:g}" ', 1)
-                    for svg, top, height in zip(drawn, tops, heights, strict=True))  # fmt: skip
-    return f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 720 {sum(heights):g}">{inner}</svg>\n'
+    return figure_of(cell.mean) + (
+        f"\N{NO-BREAK SPACE}±\N{NO-BREAK SPACE}{cell.error:.2g}" if len(cell.values) > 1 else ""
+    )
 
 
 def page_of(ran: Ran) -> str:
     """Return the page of one study."""
     blocks = [page.paragraph(f"{ran.study.paper}. {_short(ran)}"), *map(page.paragraph, ran.study.about)]
-    for name, chart in charts(ran):
-        blocks += [
-            page.heading(name),
-            page.figure(chart, f"{ran.study.measure} by {ran.study.across}, {name}."),
-            page.table(*_panel(ran, name)),
-        ]
+    for name, drawn in groupby(charts(ran), key=itemgetter(0)):
+        sides = ran.study.of(name)
+        words = f"{sides.measure} by {sides.across}"
+        figures = [(replace(chart, title=""), f"{chart.title}: {words}.") for _, chart in drawn]
+        blocks += [page.heading(name), *_figures(figures), page.table(*_panel(ran, name))]
     blocks += [*_claims(ran), *_beside(ran), *_against(ran)]
     blocks += [
         page.heading("Settings"),
@@ -91,32 +59,49 @@ def page_of(ran: Ran) -> str:
     return page.page(ran.study.title, blocks, _FOOTER)
 
 
+def _figures(figures: Sequence[tuple[Chart, str]]) -> list[str]:
+    """Return the pictures of a panel: bars side by side, lines one below the other."""
+    if all(chart.up.names for chart, _ in figures):
+        return [page.gallery(figures)]
+    return [page.figure(chart, caption) for chart, caption in figures]
+
+
 def _short(ran: Ran) -> str:
     most = max(len(cell.values) for cell in ran.outcome.cells)
     repeats = f"Mean and standard error of {most} repeats." if most > 1 else "Nothing is drawn: figures are exact."
     return repeats + (" A QUICK RUN, with fewer rows or repeats: not judged." if ran.quick else "")
 
 
-def _panel(ran: Ran, name: str, most: int = 100) -> tuple[list[str], list[list[str]]]:
-    """Return a panel as a table of up to about ``most`` places."""
+def _panel(ran: Ran, name: str, most: int = 25) -> tuple[list[str], list[list[str]]]:
+    """Return a panel as a table of up to ``most`` places, evenly chosen."""
     cells = ran.outcome.of(name)
     every = list(dict.fromkeys(cell.where for cell in cells))
-    places = [every[place - 1] for place in spread(len(every), most)]
+    places = [every[len(every) * place // most] for place in range(most)] if len(every) > most else every
     by = {(cell.line, cell.where): cell for cell in cells}
     rows = [
-        [line, *(_said(by[line, at]) if (line, at) in by else "" for at in places)]
+        [line, *(_said(by[line, at]) if (line, at) in by else "–" for at in places)]
         for line in dict.fromkeys(cell.line for cell in cells)
     ]
-    return [ran.study.across, *places], rows
+    return [ran.study.of(name).across, *places], rows
 
 
 def _claims(ran: Ran) -> Iterator[str]:
     if not ran.outcome.claims:
         return
     yield page.heading("What is said, and whether it holds")
-    yield page.table(
-        ("claim", "holds", "found"),
-        [(c.says, "yes" if c.holds else f"no. {ran.explains(c.says) or ''}", c.found) for c in ran.outcome.claims],
+    yield page.listed(
+        (("Holds", f"{c.says} Found: {c.found}.") if c.holds else (_fails(ran), _unheld(ran, c)))
+        for c in ran.outcome.claims
+    )
+
+
+def _fails(ran: Ran) -> str:
+    return "Not in this short run" if ran.quick else "Does not hold"
+
+
+def _unheld(ran: Ran, claim: Claim) -> str:
+    return (
+        f"{claim.says} Found: {claim.found}. {ran.explains(claim.says) or ('' if ran.quick else 'Nobody knows why.')}"
     )
 
 
@@ -157,8 +142,12 @@ def against(found: Sequence[Difference]) -> Iterator[tuple[str, ...]]:
     for ours, rival in dict.fromkeys((each.ours, each.rival) for each in found):
         of = [each for each in found if (each.ours, each.rival) == (ours, rival)]
         mean = math.fsum(each.mean for each in of) / len(of)
-        worse = [f"{each.panel}, {each.at}" for each in of if each.worse]
-        yield ours, rival, str(len(of)), figure_of(mean), "; ".join(worse) or "none"
+        worse: dict[str, list[str]] = {}
+        for each in of:
+            if each.worse:
+                worse.setdefault(each.panel, []).append(each.at)
+        places = "; ".join(f"{panel}: {', '.join(at)}" for panel, at in worse.items())
+        yield ours, rival, str(len(of)), figure_of(mean), places or "none"
 
 
 def index(ran: Sequence[Ran]) -> str:
@@ -198,7 +187,7 @@ def show(ran: Ran) -> None:
         print_table(headers, rows)
     say("")
     for claim in ran.outcome.claims:
-        say(f"{'holds' if claim.holds else 'FAILS'}: {claim.says} ({claim.found})")
+        say(f"{'Holds' if claim.holds else _fails(ran)}: {claim.says} ({claim.found})")
         if not claim.holds and (why := ran.explains(claim.says)):
             say(f"  {why}")
     for each in ran.judged:

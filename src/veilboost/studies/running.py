@@ -1,14 +1,16 @@
 """Run studies, judge what they found, and write their pages, pictures and figures."""
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
+from veilboost.errors import SettingError
 from veilboost.files import as_json, check_writable, write_whole
 from veilboost.studies import pages
+from veilboost.studies.charts import picture
 from veilboost.studies.outcome import Difference, Outcome, differences
 from veilboost.studies.study import Expected, Judged, Progress, Study, expected, judge, names, pinned, study
 
@@ -32,8 +34,9 @@ class Ran(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def refuted(self) -> bool:
-        """Whether a cell is off, or a claim that nobody explained does not hold."""
-        return bool(self.off) or any(not claim.holds for claim in self.outcome.claims if not self.explains(claim.says))
+        """Whether a cell is off, or a claim that nobody explained does not hold; a short run refutes nothing."""
+        unexplained = [claim for claim in self.outcome.claims if not claim.holds and not self.explains(claim.says)]
+        return not self.quick and bool(self.off or unexplained)
 
     def explains(self, says: str) -> str | None:
         """Return why a claim does not hold, if that is known."""
@@ -46,6 +49,9 @@ def run(name: str, *, quick: bool, progress: Progress) -> Ran:
     settings, begun = chosen.checked(quick=quick), time.monotonic()
     outcome = chosen.load().run(settings, progress)
     shortened = quick and bool(chosen.quick)
+    unknown = {each for line, rivals in chosen.compare.items() for each in (line, *rivals)} - set(outcome.lines)
+    if unknown and not shortened:
+        raise SettingError("compare", f"must name lines that {name} has", sorted(unknown))
     return Ran(
         name=name,
         study=chosen,
@@ -54,8 +60,15 @@ def run(name: str, *, quick: bool, progress: Progress) -> Ran:
         seconds=time.monotonic() - begun,
         outcome=outcome,
         judged=[] if shortened else judge(chosen, outcome, expected(name)),
-        differences=list(differences(outcome, chosen.compare, more_is_better=chosen.better != "less")),
+        differences=list(_differences(chosen, outcome)),
     )
+
+
+def _differences(study: Study, outcome: Outcome) -> Iterator[Difference]:
+    for panel in outcome.panels:
+        better = study.of(panel).better
+        if better != "neither":
+            yield from differences(Outcome(cells=outcome.of(panel)), study.compare, more_is_better=better == "more")
 
 
 def run_all(
@@ -69,7 +82,7 @@ def run_all(
     ran = []
     for name in chosen:
         found = run(name, quick=quick, progress=_named(name, progress))
-        write_whole(out / f"{name}.svg", pages.picture(found))
+        write_whole(out / f"{name}.svg", picture(found))
         write_whole(out / f"{name}.html", pages.page_of(found))
         ran.append(found)
         write_whole(out / "index.html", pages.index(ran))

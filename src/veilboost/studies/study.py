@@ -2,12 +2,13 @@
 
 import csv
 import io
+import math
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from fnmatch import fnmatchcase
 from functools import cache
 from importlib import import_module, resources
-from typing import Any, Literal, Protocol, cast
+from typing import Any, Literal, Protocol, Self, cast
 
 import msgspec
 
@@ -16,6 +17,7 @@ from veilboost.studies.outcome import Cell, Outcome
 
 Progress = Callable[[str, float], None]
 Verdict = Literal["agrees", "explained", "off"]
+Better = Literal["more", "less", "neither"]
 
 
 class Experiment(Protocol):
@@ -27,12 +29,24 @@ class Experiment(Protocol):
         """Return what was found."""
 
 
+class Sides(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+    """What some panels have along their two sides, where it is not what the others have."""
+
+    measure: str | None = None
+    across: str | None = None
+    log_across: bool | None = None
+    log_up: bool | None = None
+    better: Better | None = None
+
+
 class Study(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One settings file.
 
     ``quick`` replaces some settings for a short run. ``explained`` gives reasons for cells that do not agree, by
-    patterns of "panel|line|place". ``better`` says whether more or less of the measure is better, and ``compare`` which
-    lines are set against which, repeat by repeat; ``alike`` in words says on what footing they are.
+    patterns of "panel|line|place", and for claims that do not hold, by their words. ``better`` says whether more or
+    less of the measure is better, and ``compare`` which lines are set against which, repeat by repeat; ``alike`` in
+    words says on what footing they are. ``sides`` are for panels that measure something else, by patterns of their
+    names.
     """
 
     title: str
@@ -43,16 +57,27 @@ class Study(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     across: str
     log_across: bool = False
     log_up: bool = False
-    better: Literal["more", "less"] | None = None
+    better: Better = "neither"
     compare: dict[str, list[str]] = {}
     alike: str = ""
+    sides: dict[str, Sides] = {}
     explained: dict[str, str] = {}
     settings: dict[str, Any] = {}
     quick: dict[str, Any] = {}
 
     def load(self) -> Experiment:
         """Return the experiment; it is imported now, not before."""
-        return cast("Experiment", import_module(f"veilboost.studies.{self.experiment}"))
+        try:
+            return cast("Experiment", import_module(f"veilboost.studies.{self.experiment}"))
+        except ModuleNotFoundError as error:
+            if error.name != f"veilboost.studies.{self.experiment}":
+                raise
+            raise SettingError("experiment", "must be a module of veilboost.studies", self.experiment) from None
+
+    def of(self, panel: str) -> Self:
+        """Return the study as it is for one panel, with the sides that this one has."""
+        found = next((sides for pattern, sides in self.sides.items() if fnmatchcase(panel, pattern)), Sides())
+        return msgspec.structs.replace(self, **msgspec.to_builtins(found))
 
     def checked(self, *, quick: bool) -> msgspec.Struct:
         """Return the settings of a run, as the experiment declares them."""
@@ -60,7 +85,7 @@ class Study(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
         try:
             return msgspec.convert(given, self.load().Settings)
         except msgspec.ValidationError as error:
-            raise SettingError(f"settings of {self.title!r}", str(error), given) from None
+            raise SettingError(f"the settings of {self.title!r}", f"must fit: {error}", list(given)) from None
 
     def reason(self, cell: Cell) -> str | None:
         """Return why a cell may differ from what was expected, if that is known."""
@@ -90,16 +115,19 @@ class Judged(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def judge(study: Study, outcome: Outcome, expected: Sequence[Expected]) -> list[Judged]:
-    """Return every expected cell that was run, with its verdict."""
-    found = []
-    for each in expected:
-        cell = outcome.cell(each.panel, each.line, each.at)
-        if cell is None:
-            continue
-        reason = None if abs(cell.mean - each.value) <= each.tolerance else study.reason(cell) or ""
-        verdict: Verdict = "agrees" if reason is None else "explained" if reason else "off"
-        found.append(Judged(expected=each, found=cell.mean, error=cell.error, verdict=verdict, reason=reason or None))
-    return found
+    """Return every expected cell with its verdict; one that is not there any more is off."""
+    return [_judged(study, outcome.cell(each.panel, each.line, each.at), each) for each in expected]
+
+
+def _judged(study: Study, cell: Cell | None, said: Expected) -> Judged:
+    if cell is None:
+        missing = "this figure was not found"
+        return Judged(expected=said, found=math.nan, error=0.0, verdict="off", reason=missing)
+    found = Judged(expected=said, found=cell.mean, error=cell.error, verdict="agrees", reason=None)
+    if abs(cell.mean - said.value) <= said.tolerance or cell.mean == said.value:
+        return found
+    reason = study.reason(cell)
+    return msgspec.structs.replace(found, verdict="explained" if reason else "off", reason=reason)
 
 
 def names() -> list[str]:
@@ -118,10 +146,15 @@ def study(name: str) -> Study:
     """Return the study of that id."""
     if name not in names():
         raise SettingError("study", f"must be one of all, {', '.join(names())}", name)
+    return read(name, _folder("settings").joinpath(f"{name}.toml").read_text("utf-8"))
+
+
+def read(name: str, text: str) -> Study:
+    """Return the study that the ``text`` of a settings file describes."""
     try:
-        return msgspec.convert(tomllib.loads(_folder("settings").joinpath(f"{name}.toml").read_text("utf-8")), Study)
+        return msgspec.convert(tomllib.loads(text), Study)
     except (msgspec.ValidationError, tomllib.TOMLDecodeError) as error:
-        raise SettingError(f"the settings file of {name}", f"must be read: {error}", name) from None
+        raise SettingError("the settings file", f"must describe a study: {error}", name) from None
 
 
 def expected(name: str) -> list[Expected]:
@@ -132,19 +165,22 @@ def expected(name: str) -> list[Expected]:
 
 def pinned(outcome: Outcome, print_: Mapping[tuple[str, str, str], Expected]) -> str:
     """Return an expected table: cells of ``print_`` as they are, others as measured, within four standard errors."""
+    rows = dict(print_)
+    for cell in outcome.cells:
+        rows.setdefault((cell.panel, cell.line, cell.where), _measured(cell))
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(Expected.__struct_fields__)
-    for cell in outcome.cells:
-        given = print_.get((cell.panel, cell.line, cell.where))
-        tolerance = max(4 * cell.error, abs(cell.mean) * 1e-6)
-        rest = (
-            (f"{cell.mean:.6g}", f"{tolerance:.2g}", "measured")
-            if given is None
-            else (given.value, given.tolerance, given.source)
-        )
-        writer.writerow((cell.panel, cell.line, cell.where, *rest))
+    for row in rows.values():
+        writer.writerow((row.panel, row.line, row.at, f"{row.value:.9g}", f"{row.tolerance:.2g}", row.source))
     return text.getvalue()
+
+
+def _measured(cell: Cell) -> Expected:
+    tolerance = max(4 * cell.error, abs(cell.mean) * 1e-6, 1e-12)
+    return Expected(
+        panel=cell.panel, line=cell.line, at=cell.where, value=cell.mean, tolerance=tolerance, source="measured"
+    )
 
 
 def _folder(name: str) -> Any:
