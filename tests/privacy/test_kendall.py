@@ -105,3 +105,31 @@ def test_columns_without_order_are_named() -> None:
     with pytest.raises(SettingError, match="norm must be"):
         weighted_kendall(np.array([1, 3]), np.array([1, 2]), norm=neither)
     assert weighted_kendall(np.array([1, 3]), np.array([2, 2]), norm="both") == 0
+
+
+def test_the_expectation_for_one_column_is_exact() -> None:
+    """All 3^4 outcomes of a column of four values, each with its probability."""
+    raw, table = np.array([1, 1, 3, 2]), tight_map([0.4, 1.1])
+    total = 0.0
+    for outcome in np.ndindex(3, 3, 3, 3):
+        chance = math.prod(float(table[x - 1][o]) for x, o in zip(raw.tolist(), outcome, strict=True))
+        total += chance * weighted_kendall(raw, np.array(outcome))
+    assert expected_weighted_kendall(table, counts=[2, 1, 1]) == pytest.approx(total, abs=1e-12)
+
+
+def test_a_code_that_nobody_holds_has_no_rank() -> None:
+    table = tight_map([0.4, 1.1, 0.7])
+    raw = np.array([1, 1, 3, 4])
+    drawn = [weighted_kendall(raw, np.array(o)) for o in np.ndindex(4, 4, 4, 4)]
+    chances = [
+        math.prod(float(table[x - 1][o]) for x, o in zip(raw.tolist(), outcome, strict=True))
+        for outcome in np.ndindex(4, 4, 4, 4)
+    ]
+    found = expected_weighted_kendall(table, counts=[2, 0, 1, 1])
+    assert found == pytest.approx(math.fsum(a * b for a, b in zip(drawn, chances, strict=True)), abs=1e-12)
+
+
+@pytest.mark.parametrize("counts", [[1, 1], [0, 0, 5], [1, -1, 1]])
+def test_counts_that_fit_no_column_are_refused(counts: list[int]) -> None:
+    with pytest.raises(SettingError, match="counts must be 3 numbers"):
+        expected_weighted_kendall(tight_map([0.4, 1.1]), counts=counts)

@@ -11,6 +11,7 @@ random.
 """
 
 import math
+from collections.abc import Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -48,15 +49,21 @@ def weighted_kendall(raw: NDArray[Any], noisy: NDArray[Any], *, norm: Norm = "ra
     return math.copysign(math.sqrt(both * both / (all_raw * untied)), both) if untied else 0.0
 
 
-def expected_weighted_kendall(table: Table, *, norm: Norm = "raw") -> float:
-    """Return what :func:`weighted_kendall` tends to for many uniform codes sent through ``table``.
+def expected_weighted_kendall(table: Table, *, norm: Norm = "raw", counts: Sequence[int] = ()) -> float:
+    """Return what :func:`weighted_kendall` tends to for many codes sent through ``table``.
+
+    Codes are uniform, or ``counts[x - 1]`` values hold code x; then, with ``norm="raw"``, it is the exact expectation
+    over the noise for that very column.
 
     >>> round(expected_weighted_kendall(np.array([[0.75, 0.25], [0.25, 0.75]])), 3)
     0.5
     """
     right = order_preserving_pairs(table)
-    codes = np.arange(len(right))
-    weight = np.triu(codes - codes[:, None])
+    held = np.asarray(counts or [1] * len(right), dtype=np.float64)
+    if held.shape != (len(right),) or not (held >= 0).all() or np.count_nonzero(held) < 2:
+        raise SettingError("counts", f"must be {len(right)} numbers of values, two or more above 0", counts)
+    rank = np.cumsum(held > 0)
+    weight = np.triu(rank - rank[:, None]) * held * held[:, None]
     both = float((weight * (right - right.T)).sum())
     if _checked_norm(norm) == "raw":
         return both / float(weight.sum())

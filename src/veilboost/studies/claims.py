@@ -1,0 +1,47 @@
+"""Sentences that compare lines, decided by paired differences over the repeats."""
+
+from collections.abc import Mapping, Sequence
+
+import msgspec
+
+from veilboost.studies.outcome import Claim, Difference, Outcome, differences
+
+Pairs = Mapping[str, Sequence[str]]
+
+
+def never_worse(found: Outcome, pairs: Pairs, says: str, *, more_is_better: bool = True) -> Claim:
+    """Return whether no line of ``pairs`` is worse anywhere than one of its rivals, by two standard errors.
+
+    >>> from veilboost.studies.outcome import Cell
+    >>> cells = [Cell(panel="p", line="a", at=1.0, values=[2, 3]), Cell(panel="p", line="b", at=1.0, values=[4, 5.5])]
+    >>> never_worse(Outcome(cells=cells), {"a": ["b"]}, "a is more than b.").found
+    '1 of 1 pairs worse, most at p, 1: a by 2.25 behind b'
+    """
+    compared = list(differences(found, pairs, more_is_better=more_is_better))
+    worse = [each for each in compared if each.worse and each.mean < -1e-9]
+    return Claim(says=says, holds=not worse, found=f"{len(worse)} of {len(compared)} pairs worse{_most(worse)}")
+
+
+def _most(worse: Sequence[Difference]) -> str:
+    """Return the worst of them, in words."""
+    if not worse:
+        return ""
+    most = min(worse, key=lambda each: each.mean)
+    return f", most at {most.panel}, {most.at}: {most.ours} by {-most.mean:.3g} behind {most.rival}"
+
+
+def between(found: Outcome, here: str, there: str, lines: Sequence[str]) -> tuple[Outcome, Pairs]:
+    """Return the ``lines`` of two panels as lines of one, and each of them against itself.
+
+    >>> from veilboost.studies.outcome import Cell
+    >>> two = Outcome(cells=[Cell(panel=panel, line="a", at=1.0, values=[2]) for panel in ("p", "q")])
+    >>> between(two, "p", "q", ["a"])[1]
+    {'a on p': ['a on q']}
+    """
+    cells = [
+        msgspec.structs.replace(cell, panel=f"{here} and {there}", line=f"{cell.line} on {cell.panel}")
+        for panel in (here, there)
+        for cell in found.of(panel)
+        if cell.line in lines
+    ]
+    return Outcome(cells=cells), {f"{line} on {here}": [f"{line} on {there}"] for line in lines}
