@@ -59,7 +59,7 @@ def expected_weighted_kendall(table: Table, *, norm: Norm = "raw", counts: Seque
     0.5
     """
     right = order_preserving_pairs(table)
-    held = np.asarray(counts or [1] * len(right), dtype=np.float64)
+    held = np.asarray(list(counts) or [1] * len(right), dtype=np.float64)
     if held.shape != (len(right),) or not (held >= 0).all() or np.count_nonzero(held) < 2:
         raise SettingError("counts", f"must be {len(right)} numbers of values, two or more above 0", counts)
     rank = np.cumsum(held > 0)
