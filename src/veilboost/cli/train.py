@@ -12,17 +12,19 @@ Delimiter = Annotated[str | None, typer.Option(help="What stands between the fie
 Table = Annotated[
     str, typer.Argument(metavar="TABLE", help="A .csv, .parquet or .arrow file, or postgresql://host/base#table.")
 ]
+Files = Annotated[
+    list[Path] | None,
+    typer.Option("--with", help="A file that a partner desensitised, its statement beside it; as often as needed."),
+]
+Key = Annotated[str | None, typer.Option("--key", help="The column that names a row in all files.")]
 
 
 def train(
     table: Table,
     model: Annotated[Path, typer.Argument(metavar="MODEL", help="The folder to write: model, statement and report.")],
     label: Annotated[str, typer.Option("--label", help="The column to predict.")],
-    files: Annotated[
-        list[Path] | None,
-        typer.Option("--with", help="A file that a partner desensitised, its statement beside it; as often as needed."),
-    ] = None,
-    key: Annotated[str | None, typer.Option("--key", help="The column that names a row in all files.")] = None,
+    files: Files = None,
+    key: Key = None,
     weight: Annotated[str | None, typer.Option("--weight", help="The column of row weights.")] = None,
     task: Annotated[str, typer.Option(help="classification, regression, or auto: what the label looks like.")] = "auto",
     backend: Annotated[str, typer.Option(help="xgboost or lightgbm.")] = "xgboost",
@@ -97,6 +99,8 @@ def predict(
     model: Annotated[Path, typer.Argument(metavar="MODEL", help="A model folder.")],
     table: Table,
     out: Annotated[Path, typer.Argument(metavar="OUT", help="A .parquet or .csv file.")],
+    files: Files = None,
+    key: Key = None,
     keep: Annotated[str | None, typer.Option("--keep", help="Columns to write before it, with commas between.")] = None,
     delimiter: Delimiter = None,
 ) -> None:
@@ -110,6 +114,8 @@ def predict(
             model,
             table,
             out,
+            files=files or [],
+            key=key,
             keep=[] if keep is None else [name.strip() for name in keep.split(",")],
             dialect=None if delimiter is None else Dialect(delimiter=delimiter),
             progress=progress,

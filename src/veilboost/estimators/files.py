@@ -11,12 +11,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from veilboost.data import Dialect, open_sink, open_source, read_whole
+from veilboost.data import Dialect, MemorySource, open_sink, open_source, read_whole
 from veilboost.data.sink import check_ending
 from veilboost.errors import DataError, SettingError, blaming
 from veilboost.estimators.compare import scores
 from veilboost.estimators.opboost import OpBoostClassifier, OpBoostRegressor, quiet
 from veilboost.files import check_writable, move_together
+from veilboost.release import Statement
 from veilboost.report.terminal import say
 from veilboost.report.terminal import table as print_table
 from veilboost.vertical import needed, samples
@@ -70,19 +71,25 @@ def train(
     given = [name for name in (label, weight, key) if name is not None]
     X = joined.table.drop_columns(given)
     tested = _tested(len(y), test_share, settings.get("random_state"))
-    made = kind(**settings)
+    made = kind(**_agreed(joined.statements), **settings)
     made.fit(X.filter(pa.array(~tested)), y[~tested], None if w is None else w[~tested], progress=progress)
     found = _measured(made, X, y, w, tested, own=lead.drop_columns(given).column_names, joined=joined)
     said = made.save(model, scores=found, released=joined.statements)
     return TrainReport(
         model=str(model),
         rows=said.rows,
-        trees=made.n_estimators,
+        trees=said.trees,
         measured_on=int(tested.sum()),
         measures=[] if found is None else list(found.measures),
         scores={} if found is None else {name: list(values) for name, values in found.values.items()},
         statement=said,
     )
+
+
+def _agreed(statements: Sequence[Statement]) -> dict[str, Any]:
+    """Return to whom and what for the columns of partners were released, where all of them say the same."""
+    said = {"lead": {each.to for each in statements}, "purpose": {each.purpose for each in statements}}
+    return {option: names.pop() for option, names in said.items() if len(names) == 1}
 
 
 def _measured(
@@ -153,17 +160,22 @@ def predict(
     data: str,
     out: Path,
     *,
+    files: Sequence[Path] = (),
+    key: str | None = None,
     keep: Sequence[str] = (),
     dialect: Dialect | None = None,
     progress: Progress = quiet,
 ) -> int:
     """Write the predictions for the samples in ``data``, raw or desensitised, to ``out``; return how many there are.
 
-    The columns ``keep`` go before them, as they are. Predictions are in the order of the samples.
+    Desensitised ``files`` stand beside ``data`` as in `train`. The columns ``keep`` go before the predictions, as they
+    are. Predictions are in the order of the samples.
     """
     ending = check_ending(out)
     check_writable(out)
     saved, source = load(model), open_source(data, dialect)
+    if files:
+        source = MemorySource(join(read_whole(source), key, files).table, name=source.name)
     with blaming(source.name):
         source.check(keep)
         names = list(dict.fromkeys([*keep, *needed(saved.statement.features, source.schema.names)]))

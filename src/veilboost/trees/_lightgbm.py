@@ -176,6 +176,11 @@ def importance(booster: Any, names: Sequence[str], kind: str) -> dict[str, float
     return dict(zip(names, found.tolist(), strict=True))
 
 
+def trees(booster: Any) -> int:
+    """Return how many rounds there were."""
+    return int(booster.current_iteration())
+
+
 def as_compared(values: Floats) -> Floats:
     """Return values with zero for those that LightGBM takes for zero."""
     return np.where(np.abs(values) <= _ZERO, 0.0, values)

@@ -255,6 +255,11 @@ def importance(booster: Any, names: Sequence[str], kind: str) -> dict[str, float
     return {name: float(found.get(name, 0.0)) for name in names}
 
 
+def trees(booster: Any) -> int:
+    """Return how many rounds there were."""
+    return int(booster.num_boosted_rounds())
+
+
 def as_compared(values: Floats) -> Floats:
     """Return values rounded to float32."""
     with np.errstate(over="ignore"):

@@ -63,6 +63,9 @@ class Library(Protocol):
     def importance(self, booster: Any, names: Sequence[str], kind: str) -> dict[str, float]:
         """Return how much each feature matters."""
 
+    def trees(self, booster: Any) -> int:
+        """Return how many trees a model has, for each class if there are several."""
+
     def as_compared(self, values: Floats) -> Floats:
         """Return values as the library sees them when it compares them with thresholds."""
 

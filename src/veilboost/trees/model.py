@@ -139,6 +139,11 @@ class StockModel:
         """The names of the columns, in order."""
         return self._inspected[1]
 
+    @property
+    def trees(self) -> int:
+        """How many trees it has, for each class if there are several."""
+        return library(self.backend).trees(self.booster)
+
     @cached_property
     def booster(self) -> Any:
         """The library's own object."""

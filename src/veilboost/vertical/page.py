@@ -74,7 +74,7 @@ def _intro(statement: ModelStatement) -> str:
     own = len({each.column for each in statement.features if each.party == statement.lead})
     theirs = [f"{len(each.columns)} desensitised columns of {each.party}" for each in statement.released]
     return (
-        f"{statement.lead} trained {statement.boosting['n_trees']} trees on {statement.rows:,} rows, for {kind[task]}, "
+        f"{statement.lead} trained {statement.trees} trees on {statement.rows:,} rows, for {kind[task]}, "
         f"from {', '.join([f'{own} columns of its own', *theirs])}. The model file is an ordinary "
         f"{statement.backend} model on raw features; {_LIBRARY[statement.backend]} opens it without this program."
         f"{_sharpened(statement)}"

@@ -23,7 +23,10 @@ _DISTRIBUTIONS = {"xgboost": ("xgboost-cpu", "xgboost"), "lightgbm": ("lightgbm"
 
 
 class ModelStatement(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What is promised about a model and the columns behind it; ``features`` say how it reads raw samples."""
+    """What is promised about a model and the columns behind it; ``features`` say how it reads raw samples.
+
+    ``trees`` are those of the model: fewer than asked for where training stopped early, and as many for each class.
+    """
 
     format: int
     versions: dict[str, str]
@@ -33,6 +36,7 @@ class ModelStatement(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
     backend: str
     boosting: dict[str, Any]
     rows: int
+    trees: int
     classes: list[str | int | float | bool] | None
     features: list[Input]
     thresholds: Thresholds
@@ -64,6 +68,7 @@ def state(
         backend=job.boosting.backend,
         boosting=msgspec.to_builtins(job.boosting),
         rows=rows,
+        trees=trained.model.trees,
         classes=None if classes is None else list(classes),
         features=list(trained.inputs),
         thresholds=job.thresholds,
