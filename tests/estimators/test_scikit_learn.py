@@ -1,6 +1,7 @@
 """The estimators at work in scikit-learn: pipelines, searches, frames, weights, early stopping, labels."""
 
 import pickle
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from xgboost import XGBClassifier, XGBRegressor
 
 from veilboost import Domain, OpBoostClassifier, OpBoostRegressor
 from veilboost.errors import DataError, SettingError, UsageError
+from veilboost.vertical.folder import load
 
 pytestmark = pytest.mark.slow
 
@@ -67,6 +69,30 @@ def test_a_search_over_budgets_on_a_frame_with_names() -> None:
     search = GridSearchCV(model, {"epsilon": [0.01, 8.0], "mechanism": ["tight", "global"]}, cv=2).fit(FRAME, Y)
     assert search.best_params_["epsilon"] == 8.0
     assert search.best_estimator_.feature_names_in_.tolist() == list("abcd")
+
+
+@pytest.mark.parametrize("thresholds", ["up-front", "on-request"])
+def test_what_a_search_over_arrays_finds_can_be_saved(thresholds: str, tmp_path: Path) -> None:
+    """Numpy's numbers and text are what arrays in a grid hold; neither a message nor a file takes them."""
+    grid = {
+        "learning_rate": np.array([0.3]),
+        "max_depth": np.arange(2, 4),
+        "epsilon": np.array([4.0], np.float32),
+        "size": np.array([30]),
+        "backend": np.array(["xgboost", "lightgbm"]),
+        "thresholds": np.array([thresholds]),
+        "first_order": np.array([False]),
+        "early_stopping": np.array([3]),
+        "random_state": np.array([5]),
+        "private": [np.array(["a", "b"])],
+    }
+    given: dict[str, Any] = {"n_jobs": np.int64(1), "n_estimators": np.int64(15), "bounds": np.array([-3, 3])}
+    model = OpBoostRegressor(**given)
+    search = GridSearchCV(model, grid, cv=2, error_score="raise").fit(FRAME, Y)
+    said = search.best_estimator_.save(tmp_path / "model")
+    assert load(tmp_path / "model").statement == said
+    assert said.boosting["max_depth"] == search.best_params_["max_depth"]
+    assert [each.column for each in said.released[0].columns] == ["a", "b"]
 
 
 @backends

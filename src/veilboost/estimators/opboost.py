@@ -20,6 +20,7 @@ from veilboost.errors import DataError, SettingError, UsageError
 from veilboost.estimators.compare import PLAIN, PREPROCESSED, as_trained, scores, unprotected, without_noise
 from veilboost.estimators.frame import feature_names, own_column, refuse_infinite, table_of
 from veilboost.estimators.parties import Parties
+from veilboost.estimators.plain import plainly
 from veilboost.estimators.private import Bounds, Protection, Split
 from veilboost.release import Statement
 from veilboost.settings import one_of, whole
@@ -129,7 +130,8 @@ class _OpBoost(BaseEstimator):
         asked, left = self._parties.asked(table, np.random.default_rng(chance.randint(2**31)))
         own = [own_column(name, table[name], self.backend) for name in left]
         lead_table = LeadTable(target=target, columns=own, weight=weight, held_out=self._held_out(len(target), chance))
-        job = Job(
+        job = plainly(
+            Job,
             lead=self.lead,
             name=self.job,
             purpose=self.purpose,
@@ -159,7 +161,8 @@ class _OpBoost(BaseEstimator):
 
     @property
     def _parties(self) -> Parties:
-        protection = Protection(
+        protection = plainly(
+            Protection,
             mechanism=self.mechanism,
             nominal_mechanism=self.nominal_mechanism,
             epsilon=self.epsilon,
@@ -170,7 +173,8 @@ class _OpBoost(BaseEstimator):
             domains=self.domains or {},
             size=self.size,
         )
-        return Parties(
+        return plainly(
+            Parties,
             lead=self.lead,
             private=self.private,
             partners=self.partners,
@@ -193,7 +197,8 @@ class _OpBoost(BaseEstimator):
         return out
 
     def _boosting(self, **task: Any) -> BoostingSettings:
-        return BoostingSettings(
+        return plainly(
+            BoostingSettings,
             backend=self.backend,
             n_trees=self.n_estimators,
             learning_rate=self.learning_rate,
