@@ -83,8 +83,8 @@ def above(cut: float) -> float:
     """
     with np.errstate(over="ignore"):
         rounded = np.float32(cut)
-    if float(rounded) <= cut:
-        rounded = np.nextafter(rounded, np.float32(np.inf))
+        if float(rounded) <= cut:
+            rounded = np.nextafter(rounded, np.float32(np.inf))
     return float(str(rounded))
 
 
