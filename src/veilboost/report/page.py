@@ -30,7 +30,8 @@ tr > :first-child { position: sticky; left: 0; background: #fff; }
 figure { margin: 1.2rem 0; }
 figure svg { display: block; width: 100%; height: auto; max-width: 52rem; }
 figure .narrow { display: none; }
-@media (max-width: 36rem) { figure .broad { display: none; } figure .narrow { display: block; } }
+@media (max-width: 36rem) { figure .broad { display: none; } figure .narrow { display: block; }
+  td:last-child:not(.number) { min-width: 11rem; } }
 .gallery { display: grid; grid-template-columns: repeat(auto-fill, minmax(17rem, 1fr)); gap: 0 1.5rem; }
 .gallery figcaption { margin-top: .2rem; font-size: .85rem; line-height: 1.4; }
 figcaption { margin-top: .5rem; color: #55606d; font-size: .92rem; max-width: 46rem; }
