@@ -3,6 +3,7 @@
 import json
 import re
 import shlex
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -56,6 +57,7 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Party:
     ids = np.random.default_rng(0).permutation(table["id"].to_numpy())
     lead = pa.table({"id": ids, "used": ids % 17, "failed": np.where((ids * 37) % 120 < 60, "no", "yes")})
     party.write(lead, "lead.csv")
+    party.write(lead.append_column("prediction", lead["used"]), "kept.csv")
     party.write(lead.join(table.drop_columns(["town"]), "id").sort_by("id"), "raw.csv")
     return party
 
@@ -122,6 +124,11 @@ MISTAKES: list[tuple[str, list[str], str]] = [
     ("another ending", ["predict", "model", "lead.csv", "p.txt"], "p.txt: must end with .parquet or .csv"),
     ("a column that is not there", ["predict", "model", "lead.csv", "p.csv"], "column 'age' must be in the table"),
     ("no such column to keep", ["predict", "model", "raw.csv", "p.csv", "--keep", "x"], "column 'x' must be in"),
+    ("the table itself", ["predict", "model", "raw.csv", "raw.csv"], "is a file that is read; name another"),
+    ("a file that is read", ["predict", "model", "lead.csv", "out.parquet", "--key", "id", "--with", "out.parquet"],
+        "is a file that is read; name another"),
+    ("a name that is taken", ["predict", "model", "kept.csv", "p.csv", "--keep", "prediction"],
+        "kept.csv: column 'prediction' must have another name to be kept"),
     ("a file without a key", ["predict", "model", "lead.csv", "p.csv", "--with", "out.parquet"], "'key' must be named"),
 ]  # fmt: skip
 
@@ -140,6 +147,69 @@ def test_a_mistake_is_one_line_and_writes_nothing(
     assert says in said.err
     assert said.err.count("\n") == 1
     assert {path.name for path in files.folder.iterdir()} == before
+
+
+LABELS: list[tuple[str, Any, list[str], str]] = [
+    ("infinite", [1.0, float("inf"), 2.0], [], "column 'y' must be finite: it is the label; found inf at row 1"),
+    ("missing", ["a", None, "b"], [], "column 'y' must not be missing: it is the label"),
+    ("of dates", [date(2020, 1, 1)] * 3, [], "column 'y' must hold numbers, truth values or text"),
+    (
+        "of text for regression",
+        ["a", "b", "a"],
+        ["--task", "regression"],
+        "column 'y' must hold numbers for regression",
+    ),
+    ("of fractions as classes", [0.5, 1.0, 2.0], ["--task", "classification"], "column 'y' must hold whole numbers or"),
+    ("of one class", ["a", "a", "a"], [], "column 'y' must have two classes or more; found 1 class"),
+    ("of a few whole numbers", [1, 2, 3], [], "task must be given: the label has 3 whole numbers"),
+    ("beyond float32", [1e300, 0.0, 1.0], [], "column 'target' must be finite and within"),
+    ("with a missing weight", [0.5, 1.5, 2.5], ["--weight", "gaps"], "column 'gaps' must be finite: it is the weight"),
+    ("with a negative weight", [0.5, 1.5, 2.5], ["--weight", "below"], "column 'below' must not be negative"),
+    ("with no weight", [0.5, 1.5, 2.5], ["--weight", "none"], "column 'none' must not be negative, nor 0 in every row"),
+    ("with a weight of text", [0.5, 1.5, 2.5], ["--weight", "text"], "column 'text' must hold numbers: it is the weig"),
+]
+
+
+@pytest.mark.parametrize(("values", "options", "says"), [each[1:] for each in LABELS], ids=[e[0] for e in LABELS])
+def test_a_label_or_weight_that_cannot_be_one_is_refused_in_one_line(
+    values: Any,
+    options: list[str],
+    says: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    weights = {"gaps": [1.0, None, 1.0], "below": [1.0, -1.0, 1.0], "none": [0.0, 0.0, 0.0], "text": ["a", "b", "c"]}
+    pq.write_table(pa.table({"y": values, "x": [1.0, 2.0, 3.0], **weights}), "t.parquet")
+    assert run(["train", "t.parquet", "model", "--label", "y", "--test-share", "0", *options], monkeypatch) == 2
+    said = capsys.readouterr().err
+    assert says in said
+    assert said.count("\n") == 1
+    assert not Path("model").exists()
+
+
+@pytest.mark.parametrize(
+    ("values", "task"),
+    [
+        (pa.array(["a", "b", "a"]).dictionary_encode(), "binary"),
+        (pa.array(["a", "b", "c"], pa.large_string()), "multiclass"),
+        (pa.array([True, False, True]), "binary"),
+        (pa.array([0.0, 1.0, 1.0]), "binary"),
+        (pa.array([0.5, 1.0, 1.5], pa.float32()), "regression"),
+        (pa.array(range(3), pa.uint8()), "regression"),
+    ],
+)
+def test_a_label_of_any_type_is_trained_on(
+    values: Any, task: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    pq.write_table(pa.table({"y": values, "x": [1.0, 2.0, 3.0]}), "t.parquet")
+    chosen = ["--task", "regression"] if task == "regression" else []
+    assert run(["train", "t.parquet", "model", "--label", "y", "--test-share", "0", *chosen], monkeypatch) == 0
+    assert load(Path("model")).model.task == task
+    assert run(["predict", "model", "t.parquet", "p.parquet"], monkeypatch) == 0
+    assert predictions("p.parquet").num_rows == 3
 
 
 def test_an_altered_file_or_model_is_refused_as_a_record(

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from veilboost.data import Dialect, MemorySource, open_sink, open_source, read_whole
 from veilboost.data.sink import check_ending
-from veilboost.errors import DataError, SettingError, blaming
+from veilboost.errors import DataError, FileError, SettingError, blaming
 from veilboost.estimators.compare import scores
 from veilboost.estimators.opboost import OpBoostClassifier, OpBoostRegressor, quiet
 from veilboost.files import check_writable, move_together
@@ -65,11 +65,12 @@ def train(
         raise SettingError("test_share", "must be a number from 0 to 0.9", test_share)
     lead = read_whole(open_source(table, dialect))
     with blaming(table):
-        y, w = _label(lead, label), None if weight is None else _weight(lead, weight)
-        kind = _kind(task, lead[label])
+        column, w = _label(lead, label), None if weight is None else _weight(lead, weight)
+        kind = _kind(task, label, column)
         joined = join(lead, key, files)
     given = [name for name in (label, weight, key) if name is not None]
     X = joined.table.drop_columns(given)
+    y = np.asarray(column.to_pylist() if _is_text(column.type) else column.to_numpy())
     tested = _tested(len(y), test_share, settings.get("random_state"))
     made = kind(**_agreed(joined.statements), **settings)
     made.fit(X.filter(pa.array(~tested)), y[~tested], None if w is None else w[~tested], progress=progress)
@@ -122,14 +123,33 @@ def _tested(rows: int, share: float, seed: int | None) -> NDArray[np.bool_]:
     return tested
 
 
-def _label(table: pa.Table, label: str) -> NDArray[Any]:
+def _label(table: pa.Table, label: str) -> pa.ChunkedArray:
+    """Return the label, with text that is kept in a dictionary as plain text."""
     if label not in table.column_names:
         raise DataError(label, "must be in the table: it is the label", f"only {', '.join(table.column_names[:20])}")
     column = table[label]
+    if isinstance(column.type, pa.DictionaryType):
+        column = column.cast(column.type.value_type)
     gaps = pc.is_null(column, nan_is_null=True).to_numpy()
     if gaps.any():
         raise DataError(label, "must not be missing: it is the label", f"{gaps.sum()} rows without it")
-    return np.asarray(column.to_pylist() if pa.types.is_string(column.type) else column.to_numpy())
+    kind = column.type
+    if pa.types.is_floating(kind):
+        _refuse_infinite(label, "label", column.to_numpy())
+    elif not (_is_text(kind) or pa.types.is_integer(kind) or pa.types.is_boolean(kind)):
+        raise DataError(label, "must hold numbers, truth values or text: it is the label", f"a column of type {kind}")
+    return column
+
+
+def _is_text(kind: pa.DataType) -> bool:
+    return any(test(kind) for test in (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view))
+
+
+def _refuse_infinite(name: str, what: str, values: NDArray[np.float64]) -> None:
+    wrong = ~np.isfinite(values)
+    if wrong.any():
+        row = int(wrong.argmax())
+        raise DataError(name, f"must be finite: it is the {what}", f"{values[row]} at row {row}")
 
 
 def _weight(table: pa.Table, name: str) -> NDArray[np.float64]:
@@ -137,21 +157,29 @@ def _weight(table: pa.Table, name: str) -> NDArray[np.float64]:
         raise DataError(name, "must be in the table: it is the weight", f"only {', '.join(table.column_names[:20])}")
     try:
         found: NDArray[np.float64] = table[name].cast(pa.float64()).to_numpy()
-    except pa.ArrowInvalid:
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
         raise DataError(name, "must hold numbers: it is the weight", f"a column of type {table[name].type}") from None
+    _refuse_infinite(name, "weight", found)
+    if (found < 0).any() or not found.any():
+        raise DataError(name, "must not be negative, nor 0 in every row: it is the weight", float(found.min()))
     return found
 
 
-def _kind(task: str, label: pa.ChunkedArray) -> type[OpBoostClassifier] | type[OpBoostRegressor]:
-    """Return what to train for a ``label``: text, truth values and two values alone mean classes."""
+def _kind(task: str, label: str, column: pa.ChunkedArray) -> type[OpBoostClassifier] | type[OpBoostRegressor]:
+    """Return what to train for a label: text, truth values and two values alone mean classes."""
     if task not in ("auto", "classification", "regression"):
         raise SettingError("task", "must be one of auto, classification, regression", task)
+    fractions = pa.types.is_floating(column.type)
+    number = fractions or pa.types.is_integer(column.type)
     if task == "auto":
-        distinct = len(pc.unique(label))
-        number = pa.types.is_floating(label.type) or pa.types.is_integer(label.type)
-        if number and 2 < distinct <= _FEW and pa.types.is_integer(label.type):
+        distinct = len(pc.unique(column))
+        if 2 < distinct <= _FEW and number and not fractions:
             raise SettingError("task", f"must be given: the label has {distinct} whole numbers", "auto")
         task = "regression" if number and distinct > 2 else "classification"
+    if task == "regression" and not number:
+        raise DataError(label, "must hold numbers for regression: it is the label", f"a column of type {column.type}")
+    if task == "classification" and fractions and (values := column.to_numpy()).tolist() != np.rint(values).tolist():
+        raise DataError(label, "must hold whole numbers or text for classification: it is the label", "fractions")
     return OpBoostClassifier if task == "classification" else OpBoostRegressor
 
 
@@ -173,11 +201,13 @@ def predict(
     """
     ending = check_ending(out)
     check_writable(out)
+    _refuse_to_write_over(out, [Path(data), *files])
     saved, source = load(model), open_source(data, dialect)
     if files:
         source = MemorySource(join(read_whole(source), key, files).table, name=source.name)
     with blaming(source.name):
         source.check(keep)
+        _refuse_to_hide(keep, saved.statement)
         names = list(dict.fromkeys([*keep, *needed(saved.statement.features, source.schema.names)]))
     with tempfile.TemporaryDirectory(dir=out.absolute().parent, prefix=f".{out.name}.") as folder:
         made, rows = Path(folder) / f"out{ending}", 0
@@ -191,6 +221,20 @@ def predict(
                 progress("predicting", 0.0 if share is None else share)
         move_together([(made, out)])
     return rows
+
+
+def _refuse_to_write_over(out: Path, read: Sequence[Path]) -> None:
+    for file in read:
+        if out.exists() and file.exists() and out.samefile(file):
+            raise FileError(out, "is a file that is read; name another for the predictions")
+
+
+def _refuse_to_hide(keep: Sequence[str], statement: ModelStatement) -> None:
+    """Refuse to keep a column whose name a column of predictions has."""
+    made = {"prediction", *(f"probability of {name}" for name in statement.classes or [])}
+    for name in keep:
+        if name in made:
+            raise DataError(name, "must have another name to be kept: a column of predictions has it", "both")
 
 
 def _schema(statement: ModelStatement, source: pa.Schema, keep: Sequence[str]) -> pa.Schema:
