@@ -1,5 +1,6 @@
 """What a release does, and each time a second route to it: the noise drawn anew from the key, the charges by hand."""
 
+import resource
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -8,11 +9,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.csv
 import pytest
+from pyarrow import ipc
 
 from party import AGE, COLOUR, Party, people
 from veilboost.errors import FileError, RefusalError
 from veilboost.randomness import PermanentBits
-from veilboost.release import Ledger, load_policy, new_key, rotate_key, verify
+from veilboost.release import Ledger, load_policy, new_key, rotate_key, staging, verify
 
 CARRIED = 'key = "id"\ntype = "integer"\ncarry = ["id"]'
 
@@ -377,6 +379,59 @@ def test_rows_leave_in_the_order_of_their_keyed_tags(tmp_path: Path) -> None:
     assert sorted(orders[0]) == sorted(orders[1]) == list(range(1, 2001))
     assert abs(np.corrcoef(orders[0], range(2000))[0, 1]) < 0.15
     assert abs(np.corrcoef(orders[0], orders[1])[0, 1]) < 0.15
+
+
+def test_neither_cells_nor_order_nor_charges_hang_on_the_number_of_buckets(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    party = Party.settled(tmp_path, rows=CARRIED)
+    for count, bucket_rows in enumerate([40, 2000, 5, 300, 40]):
+        monkeypatch.setattr(staging, "BUCKET_ROWS", bucket_rows)
+        party.release(people(2000 + count))
+        party.release(people(2000), f"{count}.parquet")
+    assert all(party.out(f"{count}.parquet") == party.out("0.parquet") for count in range(5))
+    new = [charges["age"] for charges in party.charges()]
+    assert new == [2000, 0, 1, 0, 1, 0, 1, 0, 1, 0]
+    files = sorted((tmp_path / "ledger.db.rows").glob("*.history"), key=lambda file: int(file.stem))
+    batches = [ipc.open_file(file).num_record_batches for file in files]
+    assert batches == [64, 2, 512, 8, 64]
+
+
+@pytest.mark.parametrize("ending", ["parquet", "arrow", "csv"])
+def test_the_rows_held_at_once_do_not_grow_with_the_table(
+    ending: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(staging, "BUCKET_ROWS", 10_000)
+    read, most = staging.Staged.bucket, []
+
+    def bucket(staged: staging.Staged, number: int, *, codes_alone: bool = False) -> staging.Bucket:
+        found = read(staged, number, codes_alone=codes_alone)
+        most.append(len(found.tags))
+        return found
+
+    monkeypatch.setattr(staging.Staged, "bucket", bucket)
+    party = Party.settled(tmp_path)
+    for rows in (10_000, 80_000):
+        most.clear()
+        party.release(party.write(numbered(rows), f"table.{ending}"))
+        assert sum(most) == 2 * rows
+        assert max(most) < 11_500
+
+
+def test_buckets_are_no_more_than_files_may_be_open(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(resource, "getrlimit", lambda _: (256, 1024))
+    assert staging.buckets_for(10**9) == 128
+    monkeypatch.setattr(resource, "getrlimit", lambda _: (1000, 1024))
+    assert staging.buckets_for(10**9) == 256
+    assert [staging.buckets_for(rows) for rows in (1, 1 << 17, (1 << 17) + 1, 10**7)] == [1, 1, 2, 128]
+
+
+def numbered(rows: int) -> pa.Table:
+    """Return many people fast."""
+    numbers = np.arange(rows)
+    towns, colours = np.array(["here", "there"]), np.array(["red", "green", "blue"])
+    columns = {"id": numbers, "age": numbers % 120, "colour": colours[numbers % 3], "town": towns[numbers % 2]}
+    return pa.table({name: pa.array(column) for name, column in columns.items()})
 
 
 def test_columns_can_be_chosen(tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ from veilboost.release.keys import NoiseKey
 from veilboost.release.ledger import Ledger, Line
 from veilboost.release.policy import Column, Policy, default_source
 from veilboost.release.rows import check_rows, row_kind
-from veilboost.release.staging import BUCKETS, Bucket, Staged
+from veilboost.release.staging import Bucket, Staged
 
 _NO_MORE = "the policy allows no such release any more"
 
@@ -99,13 +99,13 @@ def charge(
 
     def noted(part: _Part, number: int) -> tuple[Bucket, Sequence[NDArray[Any]], Truth]:
         parts.append((part.new.sum(axis=1), part.spent, part.row_spent, part.repeated))
-        progress((number + 1) / BUCKETS)
+        progress((number + 1) / staged.buckets)
         return part.bucket, [part.bucket.codes[column.name] for column in tracked], part.new
 
     def work(number: int) -> _Part:
-        return _part(staged.bucket(number, codes_alone=True), number, past, tracked, charged)
+        return _part(staged.bucket(number, codes_alone=True), (number, staged.buckets), past, tracked, charged)
 
-    written = (noted(part, number) for number, part in enumerate(ahead(work, range(BUCKETS))))
+    written = (noted(part, number) for number, part in enumerate(ahead(work, range(staged.buckets))))
     if key is None:
         rows = sum(len(bucket.tags) for bucket, _, _ in written)
     else:
@@ -118,13 +118,15 @@ def charge(
     return bill
 
 
-def _part(bucket: Bucket, number: int, past: _Past, tracked: Sequence[Column], charged: Sequence[Charged]) -> _Part:
+def _part(
+    bucket: Bucket, place: tuple[int, int], past: _Past, tracked: Sequence[Column], charged: Sequence[Charged]
+) -> _Part:
     """Compare the rows of a bucket with their past: a code that was charged for before costs nothing."""
     rows = len(bucket.tags)
     new = np.ones((len(tracked), rows), dtype=np.bool_)
     row_spent: Units = np.full(rows, min(past.row, _MOST))
     spent: dict[str, Units | np.int64] = {each.source: np.int64(0) for each in charged}
-    for entry in past.history.entries(number, bucket):
+    for entry in past.history.entries(place, bucket):
         cost = entry.known * np.int64(entry.charged.budget)
         row_spent = _plus(row_spent, cost)
         if entry.charged.source in spent:

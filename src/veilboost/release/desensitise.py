@@ -22,7 +22,7 @@ from veilboost.release.leaving import Leaving, leave
 from veilboost.release.ledger import Ledger
 from veilboost.release.policy import Policy, Request
 from veilboost.release.rows import row_kind
-from veilboost.release.staging import BUCKETS, Counts, Staged, private_folder, stage
+from veilboost.release.staging import Counts, Staged, private_folder, stage
 
 Progress = Callable[[str, float], None]
 log = logging.getLogger("veilboost.release")
@@ -212,7 +212,7 @@ def _draw(staged: Staged, columns: Sequence[Leaving], made: Path, ending: str, p
         sink.write(first)
         for number, table in enumerate(tables, 2):
             sink.write(table)
-            progress("drawing", number / BUCKETS)
+            progress("drawing", number / staged.buckets)
 
 
 def _hand_over(

@@ -1,8 +1,8 @@
 """The history of every row: which codes it has been charged for, in which column, under which table and key.
 
-One file a release, written before anything is drawn and never changed: for each bucket a batch of rows in the order
-of their tags, with the codes that were new. A code that a row was charged for leaves with the same noise for ever,
-so it costs nothing when it leaves again.
+One file a release, written before anything is drawn and never changed: for each of its buckets a batch of rows in the
+order of their tags, with the codes that were new. Releases have more or fewer buckets, always a power of two. A code
+that a row was charged for leaves with the same noise for ever, so it costs nothing when it leaves again.
 """
 
 import hashlib
@@ -58,12 +58,12 @@ class History:
     def __init__(self, files: Sequence[Path]) -> None:
         self._files = files
 
-    def entries(self, number: int, bucket: Bucket) -> Iterator[Entry]:
-        """Yield what the rows of bucket ``number`` were charged for in each column of each earlier release."""
+    def entries(self, place: tuple[int, int], bucket: Bucket) -> Iterator[Entry]:
+        """Yield what the rows of ``bucket``, by its ``place`` number so of so many, were charged for before."""
         for file in self._files:
             with pa.OSFile(str(file)) as opened:
                 reader = ipc.open_file(opened)
-                batch, columns = reader.get_batch(number), charged_columns(reader.schema)
+                batch, columns = _lying_in(reader, *place), charged_columns(reader.schema)
             if not batch.num_rows:
                 continue
             at = match(bucket.tags, np.column_stack([batch["tag0"].to_numpy(), batch["tag1"].to_numpy()]))
@@ -71,6 +71,20 @@ class History:
                 codes = batch[f"{i}"].take(pa.array(at, mask=at < 0))
                 known = codes.is_valid().to_numpy(zero_copy_only=False)
                 yield Entry(charged, known, codes.fill_null(0).to_numpy(zero_copy_only=False))
+
+
+def _lying_in(reader: Any, number: int, buckets: int) -> pa.RecordBatch:
+    """Return the history of the rows that lie in bucket ``number`` of so many ``buckets`` now."""
+    held = reader.num_record_batches
+    if held >= buckets:
+        each = held // buckets
+        return pa.concat_batches([reader.get_batch(number * each + i) for i in range(each)])
+    batch = reader.get_batch(number * held // buckets)
+    width = 2**64 // buckets
+    ends = np.array([number * width, (number + 1) * width - 1], dtype=np.uint64)
+    first = batch["tag0"].to_numpy()
+    start, stop = np.searchsorted(first, ends[0], "left"), np.searchsorted(first, ends[1], "right")
+    return batch.slice(start, stop - start)
 
 
 def charged_columns(schema: pa.Schema) -> list[Charged]:
@@ -124,11 +138,17 @@ def write_history(
 def _batch(
     bucket: Bucket, codes: Sequence[NDArray[Any]], new: NDArray[np.bool_], columns: Sequence[Charged]
 ) -> pa.RecordBatch:
-    kept = new.any(axis=0)
+    some = new.any(axis=0)
+    kept = slice(None) if some.all() else some  # most often all or nothing is new
     arrays = {f"tag{i}": pa.array(np.ascontiguousarray(bucket.tags[kept, i])) for i in (0, 1)}
-    arrays |= {f"{i}": pa.array(column[kept], mask=~new[i, kept]) for i, column in enumerate(codes)}
+    arrays |= {f"{i}": pa.array(column[kept], mask=_missing(new[i, kept])) for i, column in enumerate(codes)}
     batch = pa.RecordBatch.from_pydict(arrays)
     return batch.replace_schema_metadata({"charged": msgspec.json.encode(list(columns))})
+
+
+def _missing(new: NDArray[np.bool_]) -> NDArray[np.bool_] | None:
+    """Return where nothing is new, or nothing at all if everything is: it takes no time then."""
+    return None if new.all() else ~new
 
 
 def check_file(file: Path, sha256: str, line: int) -> None:

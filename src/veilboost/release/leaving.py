@@ -16,7 +16,7 @@ from veilboost.randomness import Bits, FreshBits, PermanentBits, RowKeys
 from veilboost.release.ahead import ahead
 from veilboost.release.keys import NoiseKey
 from veilboost.release.policy import Column
-from veilboost.release.staging import BUCKETS, Bucket, Staged
+from veilboost.release.staging import Bucket, Staged
 
 _LISTED = 1 << 16
 
@@ -103,7 +103,7 @@ def leave(staged: Staged, columns: Sequence[Leaving]) -> Iterator[pa.Table]:
     def drawn(number: int) -> pa.Table:
         return _drawn(staged.bucket(number), columns, staged.carry)
 
-    return ahead(drawn, range(BUCKETS))
+    return ahead(drawn, range(staged.buckets))
 
 
 def _drawn(bucket: Bucket, columns: Sequence[Leaving], carry: Sequence[str]) -> pa.Table:

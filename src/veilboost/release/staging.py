@@ -1,12 +1,15 @@
 """A private copy of what is about to leave: row tags, keys and codes, sorted into buckets by tag.
 
 Everything after this reads the copy, so what is charged is what is drawn, whatever happens to the table meanwhile.
-A bucket holds the rows whose tags begin alike, and fits into memory however many rows there are in all. Tags are
-keyed, so their order says nothing about the order in which rows are stored.
+A bucket holds the rows whose tags begin alike. The longer the table, the more buckets there are, so each fits into
+memory however many rows there are in all. Rows leave in the order of their tags, whatever the number of buckets. Tags
+are keyed, so their order says nothing about the order in which rows are stored.
 """
 
 import fcntl
+import math
 import os
+import resource
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
@@ -28,8 +31,9 @@ from veilboost.errors import DataError
 from veilboost.randomness import LONGEST_ROW_KEY, RowKeys, tag_order
 from veilboost.release.policy import Column, Rows
 
-BUCKET_BITS = 6
-BUCKETS = 1 << BUCKET_BITS
+BUCKET_ROWS = 1 << 17
+_MOST_BUCKETS = 1 << 10
+_BUCKETS_OF_UNKNOWN = 1 << 6
 KEY = "key"
 _TAGS = ("tag0", "tag1")
 
@@ -72,6 +76,7 @@ class Staged:
     """A staged table in ``folder``."""
 
     folder: Path
+    buckets: int
     rows: int
     columns: tuple[Column, ...]
     carry: tuple[str, ...]
@@ -140,7 +145,8 @@ def stage(
         for batch, share in source.batches(wanted):
             staged = _encoded(source, batch, columns, rows, tag_key, first_row, counts, pool)
             if not writers:
-                writers += [_writer(opened, _path(folder, number), staged.schema) for number in range(BUCKETS)]
+                buckets = range(buckets_for(None if share is None else round(batch.num_rows / share)))
+                writers += [_writer(opened, _path(folder, number), staged.schema) for number in buckets]
             _spread(staged, writers)
             first_row += batch.num_rows
             if share is not None:
@@ -148,7 +154,21 @@ def stage(
     if first_row == 1:
         raise DataError(columns[0].name, "must not be empty", "a table without rows")
     pa.default_memory_pool().release_unused()  # what the batches took is not kept beside what the buckets take
-    return Staged(folder, first_row - 1, tuple(columns), rows.carry, counts)
+    return Staged(folder, len(writers), first_row - 1, tuple(columns), rows.carry, counts)
+
+
+def buckets_for(rows: int | None) -> int:
+    """Return how many buckets ``rows`` take, a power of two; each is an open file, and a process may have so many.
+
+    >>> buckets_for(1000), buckets_for(1_000_000)
+    (1, 8)
+    """
+    if rows is None:
+        return _BUCKETS_OF_UNKNOWN
+    allowed, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    most = _MOST_BUCKETS if allowed == resource.RLIM_INFINITY else min(_MOST_BUCKETS, allowed // 2)
+    bits = min((math.ceil(rows / BUCKET_ROWS) - 1).bit_length(), most.bit_length() - 1)
+    return 1 << bits
 
 
 def _encoded(
@@ -217,9 +237,10 @@ def _row_keys(key: pa.Array) -> RowKeys:
 
 def _spread(batch: pa.RecordBatch, writers: Sequence[Any]) -> None:
     """Write each row to the bucket of its tag."""
-    buckets = (batch[_TAGS[0]].to_numpy() >> np.uint64(64 - BUCKET_BITS)).astype(np.uint8)
+    bits = len(writers).bit_length() - 1
+    buckets = (batch[_TAGS[0]].to_numpy() >> np.uint64(48)).astype(np.uint16) >> (16 - bits)
     ordered = batch.take(pa.array(np.argsort(buckets, kind="stable")))
-    ends = np.cumsum(np.bincount(buckets, minlength=BUCKETS))
+    ends = np.cumsum(np.bincount(buckets, minlength=len(writers)))
     for number, (start, end) in enumerate(zip([0, *ends[:-1]], ends, strict=True)):
         if end > start:
             writers[number].write_batch(ordered.slice(start, end - start))
