@@ -17,14 +17,13 @@ from veilboost.errors import SettingError
 from veilboost.estimators import OpBoostClassifier, OpBoostRegressor
 from veilboost.estimators.compare import AS_IT_COMES, SHARPENED, STRETCHED, as_trained, unprotected
 from veilboost.mechanisms import Mechanism, settings_of
-from veilboost.studies.models_claims import claims
+from veilboost.studies.models_claims import CODED, RAW, claims
 from veilboost.studies.outcome import Cell, Outcome
 from veilboost.studies.repeats import each
 from veilboost.studies.rivals import ADJS, GROUPS, LOCAL, TIGHT, all_of
 from veilboost.studies.study import Progress
 from veilboost.studies.tables import Table, load
 
-RAW, CODED = "no protection, raw", "no protection, codes"
 STRETCHED_TIGHT, SHARPENED_TIGHT = f"{TIGHT}, stretched", f"{TIGHT}, sharpened"
 SHORT = {"Adult": "2-Cls.", "Pen-digits": "M-Cls.", "Powerplant": "Reg.", "CASP": "Reg."}
 
@@ -35,7 +34,7 @@ Scores = dict[tuple[float, int, str], float]
 class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Which tables, budgets, partitions and rivals; ``rows`` limits the rows that train.
 
-    ``ratio`` divides by the model on raw columns: accuracy by its accuracy, and its squared error by the error.
+    ``ratio`` divides by the model on codes without noise: accuracy by its accuracy, and its squared error by the error.
     """
 
     tables: list[Literal["Adult", "Pen-digits", "Powerplant", "CASP"]]
@@ -148,7 +147,7 @@ def _keys(epsilon: float, theta: int, line: str) -> list[tuple[float, int, str]]
 def _figure(settings: Settings, table: Table, scores: Scores, key: tuple[float, int, str]) -> float:
     if not settings.ratio:
         return scores[key]
-    plain = scores[0.0, 0, RAW]
+    plain = scores[0.0, 0, CODED]
     return plain / scores[key] if table.task == "regression" else scores[key] / plain
 
 

@@ -2,10 +2,12 @@
 
 from collections.abc import Iterator
 
+from veilboost.studies.claims import never_worse
 from veilboost.studies.outcome import Cell, Claim, Outcome
 from veilboost.studies.rivals import ADJS, GLOBAL, LOCAL, PIECEWISE, TIGHT
 
-_HALF = 0.64
+RAW, CODED = "no protection, raw", "no protection, codes"
+_HALF, _TURN = 0.64, 2.56
 
 
 def claims(found: Outcome, *, ratio: bool) -> list[Claim]:
@@ -17,48 +19,29 @@ def _of(found: Outcome, line: str) -> list[Cell]:
     return [cell for cell in found.cells if cell.line == line]
 
 
-def _better(a: float, b: float, less: bool) -> bool:
-    return a <= b if less else a >= b
-
-
 def _curves(found: Outcome) -> Iterator[Claim]:
-    less = _falls(found)
-    yield _all_above(found, PIECEWISE, "All order-preserving mechanisms do better than Piecewise.", less)
-    yield _local(found, less)
+    more = not _falls(found)
+    yield _above_piecewise(found, more)
+    rivals = [GLOBAL, *_adjs(found)]
+    below = Outcome(cells=[cell for cell in found.cells if isinstance(cell.at, float) and cell.at < _TURN])
+    says = f"Below ε = {_TURN:g} Local-map does better than Global-map and Adj-map."
+    yield never_worse(below, {LOCAL: rivals}, says, more_is_better=more)
     yield from _undone(found)
 
 
 def _falls(found: Outcome) -> bool:
     """Whether less of the measure is better: the model without protection has the least of it."""
-    plain = _of(found, "no protection, codes")[0].mean
-    return plain < _of(found, GLOBAL)[0].mean
+    return _of(found, CODED)[0].mean < _of(found, GLOBAL)[0].mean
 
 
-def _all_above(found: Outcome, rival: str, says: str, less: bool) -> Claim:
-    worse = [
-        f"{cell.line} at {cell.panel}, {cell.where}"
-        for cell in found.cells
-        if cell.line in (LOCAL, GLOBAL, TIGHT) or ADJS in cell.line
-        if (other := found.cell(cell.panel, rival, cell.where)) is not None and not _better(cell.mean, other.mean, less)
-    ]
-    return Claim(says=says, holds=not worse, found="; ".join(worse) or "everywhere")
+def _adjs(found: Outcome) -> list[str]:
+    return [line for line in found.lines if line.startswith(ADJS)]
 
 
-def _local(found: Outcome, less: bool) -> Claim:
-    worse = [
-        f"{cell.panel}, {cell.where}"
-        for cell in _of(found, LOCAL)
-        if isinstance(cell.at, float) and cell.at < 2.56
-        if any(
-            not _better(cell.mean, other.mean, less)
-            for other in found.of(cell.panel)
-            if other.at == cell.at and (other.line == GLOBAL or ADJS in other.line)
-        )
-    ]
-    return Claim(
-        says="Below ε = 2.56 Local-map does better than Global-map and Adj-map.",
-        holds=not worse,
-        found="; ".join(worse) or "everywhere",
+def _above_piecewise(found: Outcome, more: bool) -> Claim:
+    says = "All order-preserving mechanisms do at least as well as Piecewise."
+    return never_worse(
+        found, {line: [PIECEWISE] for line in (LOCAL, GLOBAL, TIGHT, *_adjs(found))}, says, more_is_better=more
     )
 
 
@@ -66,7 +49,7 @@ def _undone(found: Outcome) -> Iterator[Claim]:
     """Of the loss between no protection and Global-map, how much TightMap with sharpening undoes from ε = 0.64 on."""
     shares = []
     for cell in _of(found, f"{TIGHT}, sharpened"):
-        plain = found.cell(cell.panel, "no protection, codes", cell.where)
+        plain = found.cell(cell.panel, CODED, cell.where)
         rival = found.cell(cell.panel, GLOBAL, cell.where)
         if plain is None or rival is None or not isinstance(cell.at, float) or cell.at < _HALF:
             continue
@@ -82,11 +65,11 @@ def _undone(found: Outcome) -> Iterator[Claim]:
 
 
 def _ratios(found: Outcome) -> Iterator[Claim]:
-    local = _of(found, LOCAL)
+    local = [cell for cell in _of(found, LOCAL) if cell.at != "Reg."]
     worst = min(local, key=lambda cell: cell.mean)
     yield Claim(
-        says="Models by Local-map come near those without protection: within a tenth for classes.",
-        holds=all(cell.mean > 0.9 for cell in local if cell.at != "Reg."),
+        says="For classes, models by Local-map come within a tenth of those without protection.",
+        holds=worst.mean > 0.9,
         found=f"at worst {worst.mean:.3f}, {worst.panel}, {worst.where}",
     )
-    yield _all_above(found, PIECEWISE, "All order-preserving mechanisms do better than Piecewise.", less=False)
+    yield _above_piecewise(found, more=True)
