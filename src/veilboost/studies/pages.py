@@ -30,16 +30,21 @@ def figure_of(value: float) -> str:
     """Return a figure in four digits; an en dash where there is none.
 
     >>> figure_of(0.123456), figure_of(12345.678), figure_of(2.0e-7), figure_of(float("inf"))
-    ('0.1235', '12346', '2e-07', '∞')
+    ('0.1235', '12346', '2e‑07', '∞')
     """
     if not math.isfinite(value):
         return "–" if math.isnan(value) else "∞"
-    return f"{value:.0f}" if 1e4 <= abs(value) < 1e9 else f"{value:.4g}"
+    return f"{value:.0f}" if 1e4 <= abs(value) < 1e9 else _unbroken(f"{value:.4g}")
+
+
+def _unbroken(figure: str) -> str:
+    """Return a figure that no line of a table breaks at its minus."""
+    return figure.replace("-", "\N{NON-BREAKING HYPHEN}")
 
 
 def _said(cell: Cell) -> str:
     return figure_of(cell.mean) + (
-        f"\N{NO-BREAK SPACE}±\N{NO-BREAK SPACE}{cell.error:.2g}" if len(cell.values) > 1 else ""
+        f"\N{NO-BREAK SPACE}±\N{NO-BREAK SPACE}{_unbroken(f'{cell.error:.2g}')}" if len(cell.values) > 1 else ""
     )
 
 
@@ -68,7 +73,8 @@ def _figures(figures: Sequence[tuple[Chart, str]]) -> list[str]:
 
 def _short(ran: Ran) -> str:
     most = max(len(cell.values) for cell in ran.outcome.cells)
-    repeats = f"Mean and standard error of {most} repeats." if most > 1 else "Nothing is drawn: figures are exact."
+    once = "One run of each." if "repeats" in ran.settings else "Nothing is drawn: figures are exact."
+    repeats = f"Mean and standard error of {most} repeats." if most > 1 else once
     return repeats + (" A QUICK RUN, with fewer rows or repeats: not judged." if ran.quick else "")
 
 

@@ -46,7 +46,7 @@ def tables(
         GLOBAL: lambda: GlobalMap(epsilon=epsilon, size=size),
         GRR: lambda: RandomizedResponse(epsilon=epsilon, size=size),
         TIGHT: lambda: TightMap(epsilon=epsilon, size=size),
-        GROUPS: lambda: TightMap.grouped(_lengths(size, theta), inside=epsilon, between=math.inf),
+        GROUPS: lambda: TightMap.grouped(lengths(size, theta), inside=epsilon, between=math.inf),
     }
     found = {name: make() for name, make in made.items()}
     for name in fair_to:
@@ -58,10 +58,10 @@ def _adj(epsilon: float, size: int, theta: int, alpha: float) -> Callable[[], Ta
     return lambda: AdjMap(epsilon=epsilon, size=size, theta=theta, alpha=alpha)
 
 
-def _lengths(size: int, theta: int) -> list[int]:
+def lengths(size: int, theta: int) -> list[int]:
     """Return how long the partitions are: the last one may be shorter.
 
-    >>> _lengths(10, 4)
+    >>> lengths(10, 4)
     [4, 4, 2]
     """
     return [min(theta, size - start) for start in range(0, size, theta)]
