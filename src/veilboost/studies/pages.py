@@ -43,9 +43,10 @@ def _unbroken(figure: str) -> str:
 
 
 def _said(cell: Cell) -> str:
-    return figure_of(cell.mean) + (
-        f"\N{NO-BREAK SPACE}±\N{NO-BREAK SPACE}{_unbroken(f'{cell.error:.2g}')}" if len(cell.values) > 1 else ""
-    )
+    if len(cell.values) < 2:
+        return figure_of(cell.mean)
+    error = f"{cell.error:.0f}" if 100 <= cell.error < 1e9 else _unbroken(f"{cell.error:.2g}")
+    return f"{figure_of(cell.mean)}\N{NO-BREAK SPACE}±\N{NO-BREAK SPACE}{error}"
 
 
 def page_of(ran: Ran) -> str:
