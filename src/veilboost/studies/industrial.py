@@ -86,6 +86,7 @@ def made(settings: Settings) -> Table:
 def run(settings: Settings, progress: Progress) -> Outcome:
     """Train the plain model, then each mechanism's, at every ε; each has its own noise in every repeat."""
     table, figures = made(settings), dict[tuple[str, str, float], list[float]]()
+    _warm_up(settings)
     works = [(epsilon, line) for epsilon in settings.epsilons for line in settings.lines]
     for repeat in range(settings.repeats):
         plain, spent = _timed(partial(_plain, table, settings))
@@ -105,6 +106,14 @@ def run(settings: Settings, progress: Progress) -> Outcome:
     cells = [Cell(panel=panel, line=line, at=at, values=values) for (panel, line, at), values in figures.items()]
     found = Outcome(cells=sorted(cells, key=lambda cell: (RATIO, TIME, LEAD, PARTNER).index(cell.panel)))
     return Outcome(cells=found.cells, claims=list(_claims(settings, found)))
+
+
+def _warm_up(settings: Settings) -> None:
+    """Train once on a few rows, so that nothing is compiled or loaded while we measure."""
+    few = made(msgspec.structs.replace(settings, rows=100))
+    _plain(few, settings)
+    for line in settings.lines:
+        _private(few, settings, settings.epsilons[0], line, settings.seed)
 
 
 def _timed(work: Callable[[], Trained]) -> tuple[Trained, float]:

@@ -61,7 +61,9 @@ class _Work(msgspec.Struct, frozen=True):
 
 def run(settings: Settings, progress: Progress) -> Outcome:
     """Train by the whole protocol in one process, and count what is sent and asked for."""
-    tasks = {name: training(name, settings.size, settings.rows) for name in {*settings.tasks, settings.shared}}
+    tasks = {
+        name: training(name, settings.size, settings.rows) for name in dict.fromkeys((*settings.tasks, settings.shared))
+    }
     works = _works(settings)
     trained = each(partial(_counted, settings, tasks), works, lambda share: progress("training", share * 0.9))
     figures: dict[tuple[str, str, str | float], list[float]] = {}
