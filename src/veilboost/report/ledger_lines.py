@@ -1,7 +1,7 @@
 """The lines of a ledger, for people and for auditors."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from veilboost.privacy.budget import loss_of
@@ -41,6 +41,9 @@ def show(ledger: Ledger, lines: Sequence[Line]) -> None:
         if body["event"] == "left":
             say("", f"{line.number}. {line.at}  left for {body['to']}: {body['file']}, SHA-256 {body['sha256']}")
             continue
+        if body["event"] in _OF_OWNERS:
+            say("", f"{line.number}. {line.at}  {_OF_OWNERS[body['event']](body)}")
+            continue
         say(
             "",
             f"{line.number}. {line.at}  charged for {body['to']}, purpose: {body['purpose']}, job: {body['job']}, "
@@ -50,6 +53,21 @@ def show(ledger: Ledger, lines: Sequence[Line]) -> None:
         table(_HEADERS, [_row(column) for column in body["columns"]])
         if body["carried"]:
             say(f"   as they are: {', '.join(body['carried'])}")
+
+
+def _asked(body: Mapping[str, Any]) -> str:
+    """Say whom a data user asked: each of them once, for what it spends."""
+    spent = ", ".join(f"{each['owners']:,} with ε {number(loss_of(each['budget']))}" for each in body["spent_by"])
+    how = f"local {body['share']}, {body['mechanism']}"
+    return f"asked {body['owners']:,} owners for job {body['job']}, round {body['round']} ({how}): {spent}"
+
+
+def _round(body: Mapping[str, Any]) -> str:
+    end = "kept" if body["kept"] else "thrown away, its owners are used up"
+    return f"round {body['round']} of job {body['job']}, asked in line {body['asked']}: α {body['alpha']:.4f}, {end}"
+
+
+_OF_OWNERS = {"asked": _asked, "round": _round}
 
 
 def _row(column: dict[str, Any]) -> tuple[str, ...]:
