@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.linear_model import LogisticRegression
 from tables import QUIET, SHARES, blobs, job, owners
@@ -56,6 +56,7 @@ def some_rows(asked: Question, seed: int, sizes: list[int]) -> Rows:
     return Rows(values=values, truth=truth, factors=factors, starts=np.cumsum([0, *sizes]))
 
 
+@settings(deadline=None)  # the first example compiles
 @given(st.integers(0, 2**32), st.integers(1, 4), st.integers(2, 4), st.sampled_from(sorted(SHARES)), st.booleans())
 def test_no_two_vectors_are_farther_apart_than_the_noise_covers(
     seed: int, d: int, classes: int, name: str, printed: bool

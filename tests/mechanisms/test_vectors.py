@@ -2,7 +2,7 @@
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from itertools import islice, product
 from typing import Any
@@ -14,7 +14,7 @@ from battery import loses_at_most, permanent
 from veilboost.mechanisms import DuchiVector, LaplaceVector, RangeLaplace, SampledVector
 from veilboost.mechanisms.laplace_vector import ByValue
 from veilboost.privacy import TOTAL, Neighbours
-from veilboost.randomness import FreshBits, ReplayableBits, Tape
+from veilboost.randomness import Bits, FreshBits, ReplayableBits, Tape
 
 Row = tuple[int, ...]
 HALF = TOTAL // 2
@@ -120,24 +120,57 @@ def test_every_sign_has_a_bit_of_its_own(d: int) -> None:
 # Sampled attributes
 
 
+class Spelt(Bits):
+    """Bits that spell out chosen words of 63 bits, row by row."""
+
+    def __init__(self, words: Any) -> None:
+        self.halves = np.stack([words >> 31, (words & (2**31 - 1)) << 1], axis=2).astype(np.uint32)
+
+    def tape(self, codes: Any, digest: bytes) -> Tape:
+        return SpeltTape(self.halves.reshape(len(self.halves), -1))
+
+
+class SpeltTape(Tape):
+    def __init__(self, halves: Any) -> None:
+        self.halves = halves
+
+    def batches(self, start: int, stop: int, step: int, per_value: int) -> Iterator[tuple[int, Any]]:
+        for at in range(start, stop, step):
+            yield at, self.halves[at : min(at + step, stop), :per_value].copy()
+
+    def more(self, position: int) -> Iterator[int]:
+        raise AssertionError("nothing more is needed")
+
+
+def dealt(words: Sequence[int], d: int) -> list[int]:
+    """Which cards of d come, if each word says how far down the rest of the deck the next one lies."""
+    deck, found = list(range(d)), []
+    for j, word in enumerate(words):
+        at = j + word % (d - j)
+        deck[j], deck[at] = deck[at], deck[j]
+        found.append(deck[j])
+    return found
+
+
 @pytest.mark.parametrize("each", ["piecewise", "duchi"])
-@pytest.mark.parametrize(("d", "k"), [(1, 1), (5, 1), (5, 3), (5, 5)])
+@pytest.mark.parametrize(("d", "k"), [(1, 1), (5, 1), (5, 3), (5, 5), (2048, 40)])
 def test_the_chosen_attributes_are_drawn_and_the_others_are_zero(d: int, k: int, each: str) -> None:
     mechanism, random = SampledVector(epsilon=4.0, size=9, d=d, k=k, each=each), np.random.default_rng(k)
     codes = random.integers(1, 10, (50, d))
-    words = random.integers(0, 2**63, (50, d + k))
-    found = mechanism._decide(codes, words)
+    words = random.integers(0, 2**63, (50, 2 * k))
+    found = mechanism.draw(codes, bits=Spelt(words))
     for row in range(50):
         expected = [0] * d
-        for word, place in zip(words[row, d:], sorted(range(d), key=words[row, :d].__getitem__), strict=False):
+        for word, place in zip(words[row, k:], dealt(words[row, :k].tolist(), d), strict=True):
             expected[place] = int(mechanism.inner.decide(codes[row, [place]], np.array([word]))[0])
         assert found[row].tolist() == expected
 
 
-def test_ties_go_to_the_first_attribute() -> None:
-    mechanism = SampledVector(epsilon=1.0, size=9, d=100, k=2, each="duchi")
-    found = mechanism._decide(np.full((1, 100), 5), np.array([[8, 7] * 50 + [0, TOTAL - 1]]))
-    assert found.tolist() == [[0, 1, 0, -1] + [0] * 96]
+@pytest.mark.parametrize(("d", "k"), [(4, 1), (4, 2), (4, 4), (5, 3)])
+def test_every_choice_is_dealt_alike(d: int, k: int) -> None:
+    hands = Counter(tuple(sorted(dealt(words, d))) for words in product(*(range(d - j) for j in range(k))))
+    assert len(hands) == math.comb(d, k)
+    assert set(hands.values()) == {math.factorial(k)}
 
 
 @pytest.mark.parametrize("k", [1, 3, 5, 7])

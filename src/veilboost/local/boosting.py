@@ -189,8 +189,8 @@ def data_user(
 
 
 def _own(job: Job, own: Floats, truth: Classes) -> NDArray[np.float64]:
-    if own.ndim != 2 or own.shape[1] != job.columns.count or not len(own) or not np.isfinite(own).all():
-        raise DataError("own rows", f"must be rows of {job.columns.count} finite numbers", f"shape {own.shape}")
+    if own.ndim != 2 or own.shape[1] != job.columns.count or not len(own):
+        raise DataError("own rows", f"must be rows of {job.columns.count} numbers", f"shape {own.shape}")
     if truth.shape != own.shape[:1] or not 0 <= truth.min() <= truth.max() < job.classes:
         raise DataError("own classes", f"must be a number from 0 to {job.classes - 1} each", f"shape {truth.shape}")
     return job.columns.scaled(own)

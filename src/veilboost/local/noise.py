@@ -2,11 +2,13 @@
 
 from collections.abc import Callable
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from veilboost.errors import SettingError
+from veilboost.local.kernels import nearest, towards
 from veilboost.local.learners import Floats
 from veilboost.mechanisms import DuchiVector, LaplaceVector, SampledVector, VectorMechanism
 from veilboost.settings import one_of, whole
@@ -43,16 +45,17 @@ def noise(mechanism: str, d: int, epsilon: float, size: int, apart: int) -> Vect
     return NOISES[mechanism](d, epsilon, size, apart * (size - 1) // 2)
 
 
-def encode(values: Floats, size: int, rest: float | None) -> NDArray[np.uint32]:
+def encode(values: Floats, size: int, rest: float | None) -> NDArray[Any]:
     """Return the codes of ``values``: of the nearest point of the grid, or of the next one on the way to ``rest``.
 
     >>> encode(np.array([[-1.0, -0.4, 0.4, 1.0]]), 5, None).tolist(), encode(np.array([[-0.9, 0.9]]), 5, 0.0).tolist()
     ([[1, 2, 4, 5]], [[2, 4]])
     """
-    half = (size - 1) // 2
-    inside = np.clip(values, -1.0, 1.0)
-    steps = np.rint(inside * half) if rest is None else np.trunc((inside - rest) * half) + round(rest * half)
-    codes: NDArray[np.uint32] = (steps + (half + 1)).astype(np.uint32)
+    codes, half = np.empty(values.shape, dtype=np.min_scalar_type(size)), (size - 1) // 2
+    if rest is None:
+        nearest(values, half, codes)
+    else:
+        towards(values, half, rest, codes)
     return codes
 
 

@@ -25,6 +25,7 @@ def answer(
     epsilon: float,
     starts: Starts | None = None,
     bits: Bits | None = None,
+    threads: int | None = None,
 ) -> Answers:
     """Return what leaves for raw ``values`` (row by row) and their classes, numbered from 0.
 
@@ -52,7 +53,7 @@ def answer(
         epsilon=spent,
         rows=count,
         owners=len(first) - 1,
-        drawn=question.noise(spent, count).draw(codes, bits=source),
+        drawn=question.noise(spent, count).draw(codes, bits=source, threads=threads),
         labels=_labels(question, truth, spent, count, source) if question.share.of_rows else None,
         weights=rows.weights if printed else None,
     )
@@ -68,8 +69,6 @@ def _check(question: Question, values: Floats, truth: Classes) -> None:
         raise SettingError("version of the question", f"must be {VERSION}", question.version)
     if values.ndim != 2 or values.shape[1] != question.columns.count or not len(values):
         raise DataError("values", f"must be rows of {question.columns.count} numbers", f"shape {values.shape}")
-    if not np.isfinite(values.sum()) and not np.isfinite(values).all():
-        raise DataError("values", "must be finite numbers", "NaN or infinity")
     if truth.shape != values.shape[:1] or not 0 <= truth.min() <= truth.max() < question.classes:
         raise DataError(
             "classes", f"must be a number from 0 to {question.classes - 1} for each row", f"shape {truth.shape}"

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from veilboost.errors import SettingError
+from veilboost.errors import DataError, SettingError
+from veilboost.local.kernels import scale
 from veilboost.local.learners import Ensemble, Floats
 from veilboost.local.noise import check_noise, noise
 from veilboost.local.weighting import Weighting
@@ -61,8 +62,9 @@ class Columns:
 
     def scaled(self, rows: Floats) -> NDArray[np.float64]:
         """Return ``rows`` as values from -1 to 1; a column without width is 0."""
-        middle, slope = self._affine
-        found: NDArray[np.float64] = np.clip((rows - middle) * slope, -1.0, 1.0)
+        found = np.empty(rows.shape)
+        if not scale(rows, *self._affine, found):
+            raise DataError("values", "must be finite numbers", "NaN or infinity")
         return found
 
 
@@ -114,8 +116,15 @@ class Question:
 
     def noise(self, epsilon: float, rows: int) -> VectorMechanism:
         """Return the mechanism for the vectors of owners with that budget and that many rows."""
-        budget, _ = self.budgets(epsilon, rows)
-        return noise(self.mechanism, self.share.length(self), budget, self.size, self.share.apart(self))
+        if (epsilon, rows) not in self._noises:
+            budget, _ = self.budgets(epsilon, rows)
+            made = noise(self.mechanism, self.share.length(self), budget, self.size, self.share.apart(self))
+            self._noises[epsilon, rows] = made
+        return self._noises[epsilon, rows]
+
+    @cached_property
+    def _noises(self) -> dict[tuple[float, int], VectorMechanism]:
+        return {}
 
     def middle_square(self, epsilon: float, rows: int) -> float:
         """Return the expected square of their estimate of 0, in closed form."""

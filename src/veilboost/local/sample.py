@@ -35,10 +35,9 @@ class LocalSample(Share):
         return question.columns.count + _weighed(question)
 
     def vectors(self, rows: Rows, question: Question) -> Floats:
-        if question.weighting.how == "printed":
-            return rows.values  # its weight is multiplied later, in the clear
-        scaled = rows.values * rows.factors[:, None]
-        return np.column_stack([scaled, 2 * rows.factors - 1]) if _weighed(question) else scaled
+        if not _weighed(question):
+            return rows.values  # as printed its weight is multiplied later, in the clear
+        return np.column_stack([rows.values * rows.factors[:, None], 2 * rows.factors - 1])
 
     def learner(self, totals: Totals) -> Centroids:
         sums, masses = by_class(totals)

@@ -8,6 +8,7 @@ from typing import ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from veilboost.local.kernels import add_up
 from veilboost.local.learners import Classes, Floats, Learner
 from veilboost.local.question import Answers, Question
 
@@ -29,11 +30,6 @@ class Rows:
         counts = np.diff(self.starts)
         weights: NDArray[np.float64] = self.factors / np.repeat(counts, counts)
         return weights
-
-    def sums(self, by_row: Floats) -> NDArray[np.float64]:
-        """Return the sum over the rows of each owner."""
-        found: NDArray[np.float64] = np.add.reduceat(by_row, self.starts[:-1], axis=0)
-        return found
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,11 +83,9 @@ class Totals:
         if key not in self.levels:
             empty = (np.zeros((groups, drawn.shape[1])), np.zeros(groups), np.zeros(groups))
             self.levels[key] = Sums(*empty)
-        found, places = self.levels[key], _places(answers)
-        weights = np.ones(len(drawn)) if answers.weights is None else answers.weights
-        for group in range(groups):
-            here = places == group
-            found.vectors[group] += _weighted(drawn[here], None if answers.weights is None else weights[here])
+        found, weights = self.levels[key], np.ones(len(drawn)) if answers.weights is None else answers.weights
+        places = np.zeros(len(drawn), dtype=np.int64) if answers.labels is None else answers.labels.astype(np.int64) - 1
+        add_up(drawn, places, weights, found.vectors)
         found.masses += np.bincount(places, weights, groups)
         found.squares += np.bincount(places, weights**2, groups)
         self.owners += answers.owners
@@ -108,16 +102,6 @@ class Totals:
         """Return the expected error of each number of that mean, of values around 0, in closed form."""
         squares = (self.question.middle_square(*key) * sums.masses[0] for key, sums in self.levels.items())
         return math.sqrt(math.fsum(squares)) / self.owners
-
-
-def _places(answers: Answers) -> NDArray[np.int64]:
-    if answers.labels is None:
-        return np.zeros(len(answers.drawn), dtype=np.int64)
-    return answers.labels.astype(np.int64) - 1
-
-
-def _weighted(drawn: NDArray[np.int64], weights: NDArray[np.float64] | None) -> NDArray[np.float64]:
-    return drawn.sum(axis=0, dtype=np.int64).astype(np.float64) if weights is None else weights @ drawn
 
 
 @dataclass(frozen=True)

@@ -128,6 +128,7 @@ class Group:
             epsilon=float(table.budgets[owners[0]]),
             starts=starts,
             bits=self._bits(question, owners[0], part),
+            threads=1,
         )
 
     def _bits(self, question: Question, first: int, part: int) -> Bits:

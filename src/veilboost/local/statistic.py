@@ -7,6 +7,7 @@ from typing import ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from veilboost.local.kernels import count
 from veilboost.local.learners import Floats, Stump
 from veilboost.local.question import Question
 from veilboost.local.share import Condition, Own, Rows, Share, Totals
@@ -43,9 +44,11 @@ class LocalStatistic(Share):
         return replace(self, thresholds=tuple(best_cut(column, own, classes) for column in own.values.T))
 
     def vectors(self, rows: Rows, question: Question) -> Floats:
-        below = (rows.values < np.array(self.thresholds)).astype(np.float64)
-        parts = [self._table(rows, below, weights) for weights in self._weights(rows, question.classes)]
-        vectors = np.concatenate(parts, axis=1)
+        each = self._weights(rows, question.classes)
+        tables = np.zeros((len(rows.starts) - 1, len(each), 2 * question.columns.count))
+        for place, weights in enumerate(each):
+            count(rows.values, np.array(self.thresholds), weights, rows.starts, tables[:, place])
+        vectors: Floats = tables.reshape(len(tables), -1)
         return vectors if question.classes == 2 else 2 * vectors - 1
 
     @staticmethod
@@ -53,12 +56,6 @@ class LocalStatistic(Share):
         if classes == 2:
             return [rows.weights * (2 * rows.truth - 1)]
         return [rows.weights * (rows.truth == each) for each in range(classes)]
-
-    @staticmethod
-    def _table(rows: Rows, below: Floats, weights: Floats) -> Floats:
-        """Return each owner's sums of ``weights`` below the thresholds, and not below them, column by column."""
-        lower = rows.sums(below * weights[:, None])
-        return np.concatenate([lower, rows.sums(weights)[:, None] - lower], axis=1)
 
     def learner(self, totals: Totals) -> Stump:
         table = cross_tables(totals)

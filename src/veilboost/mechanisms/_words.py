@@ -6,8 +6,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from veilboost.compiled import compiled
 from veilboost.mechanisms._parts import in_parts
-from veilboost.randomness import Tape
+from veilboost.randomness import Halves, Tape
 
 _PART_WORDS = 1 << 18
 _BATCH_WORDS = 1 << 15
@@ -29,7 +30,16 @@ def fill(
         stop = min(start + part_size, len(out))
         for first, halves in tape.batches(start, stop, batch, _HALVES_PER_WORD * per_value):
             here = slice(first, first + len(halves))
-            pairs = halves[:, : _HALVES_PER_WORD * per_value].astype(np.int64)
-            out[here] = decide(here, pairs[:, ::2] << 31 | pairs[:, 1::2] >> 1)
+            words = np.empty((len(halves), per_value), dtype=np.int64)
+            _join(halves, words)
+            out[here] = decide(here, words)
 
     in_parts(part, range(0, len(out), part_size), threads)
+
+
+@compiled
+def _join(halves: Halves, words: Words) -> None:
+    """Set each word to its two halves."""
+    for i in range(words.shape[0]):
+        for j in range(words.shape[1]):
+            words[i, j] = np.int64(halves[i, 2 * j]) << 31 | np.int64(halves[i, 2 * j + 1]) >> 1

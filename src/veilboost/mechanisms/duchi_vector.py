@@ -9,12 +9,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from veilboost.compiled import compiled
 from veilboost.errors import GuaranteeError
 from veilboost.mechanisms._words import Words, fill
-from veilboost.mechanisms.duchi import HALF, signs
+from veilboost.mechanisms.duchi import HALF
 from veilboost.mechanisms.mechanism import Tapes
 from veilboost.mechanisms.table import odds_below
-from veilboost.mechanisms.value_mechanism import Integers, VectorMechanism
+from veilboost.mechanisms.value_mechanism import VectorMechanism
 from veilboost.privacy import TOTAL, TOTAL_BITS
 
 
@@ -62,11 +63,24 @@ class DuchiVector(VectorMechanism):
         fill(out, lambda here, drawn: self._decide(codes[here], drawn), tapes.step(""), words, threads)
         return out
 
-    def _decide(self, codes: NDArray[Any], words: Words) -> Integers:
-        u = signs(self._centred(codes), self.slope, words[:, : self.d])
-        word, bit = np.divmod(np.arange(self.d), TOTAL_BITS)
-        t = 2 * (words[:, self.d + word] >> bit & 1) - 1
-        together = np.sign((t * u).sum(axis=1))
-        wanted = np.where(words[:, -1] < self.towards, 1, -1)
-        turned: Integers = t * np.where(together * wanted < 0, -1, 1)[:, None]
-        return turned
+    def _decide(self, codes: NDArray[Any], words: Words) -> NDArray[np.int8]:
+        out = np.empty(codes.shape, dtype=np.int8)
+        _turn(codes, self.size, self.slope, self.towards, words, out)
+        return out
+
+
+@compiled
+def _turn(codes: NDArray[Any], size: int, slope: int, towards: int, words: Words, out: NDArray[np.int8]) -> None:
+    """Draw signs u by each row and t alike, and turn t by its agreement with u and the last word."""
+    d = codes.shape[1]
+    for i in range(len(codes)):
+        agreement = 0
+        for j in range(d):
+            t = 2 * (words[i, d + j // TOTAL_BITS] >> j % TOTAL_BITS & 1) - 1
+            u = words[i, j] < HALF + slope * (2 * np.int64(codes[i, j]) - size - 1)
+            out[i, j] = t
+            agreement += t if u else -t
+        wanted = 1 if words[i, words.shape[1] - 1] < towards else -1
+        turn = np.int8(-1) if agreement * wanted < 0 else np.int8(1)
+        for j in range(d):
+            out[i, j] *= turn

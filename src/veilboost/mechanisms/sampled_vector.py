@@ -4,11 +4,12 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from veilboost.compiled import compiled
 from veilboost.errors import SettingError
 from veilboost.mechanisms._words import Words, fill
 from veilboost.mechanisms.duchi import Duchi
@@ -29,7 +30,7 @@ class SampledVector(VectorMechanism):
 
     **Guarantee**: ε-LDP with ε = ``epsilon`` for the whole row: any two rows of ``d`` codes lose at most ε, also to
     one who is told which attributes were chosen. ``each`` names the mechanism for one value, "piecewise" or "duchi".
-    The estimate of every attribute is unbiased, but for a chance of d²/2^64 that two random words tie. Without ``k``
+    The estimate of every attribute is unbiased, but for less than one part in 2^40. Without ``k``
     it is the published max(1, min(d, floor(ε/2.5))). Proof in sampled_vector.proof.md.
 
     >>> mechanism = SampledVector(epsilon=5.0, size=201, d=10, each="duchi")
@@ -37,6 +38,7 @@ class SampledVector(VectorMechanism):
     (2, [2, 2, 2, 2])
     """
 
+    sampler_version: ClassVar[int] = 2
     k: int | None = None
     each: str = "piecewise"
 
@@ -72,14 +74,28 @@ class SampledVector(VectorMechanism):
         return self.inner.second_moment(code) * Fraction(self.d, self.chosen)
 
     def _noisy(self, codes: NDArray[Any], tapes: Tapes, threads: int | None) -> NDArray[Any]:
-        out = np.empty(codes.shape, dtype=np.int64)
-        words = self.d + self.chosen  # one for each attribute to choose by, one for each that is drawn
-        fill(out, lambda here, drawn: self._decide(codes[here], drawn), tapes.step(""), words, threads)
+        out = np.zeros(codes.shape, dtype=np.int64)
+        drawn = np.empty((len(codes), self.chosen), dtype=np.int64)
+        places = np.empty_like(drawn)
+
+        def decide(here: slice, words: Words) -> Integers:
+            _choose(words, self.d, places[here])
+            return self.inner.decide(np.take_along_axis(codes[here], places[here], axis=1), words[:, self.chosen :])
+
+        fill(drawn, decide, tapes.step(""), 2 * self.chosen, threads)  # words to choose by, words to draw with
+        np.put_along_axis(out, places, drawn, axis=1)
         return out
 
-    def _decide(self, codes: NDArray[Any], words: Words) -> Integers:
-        chosen = np.argsort(words[:, : self.d], axis=1, kind="stable")[:, : self.chosen]
-        drawn = self.inner.decide(np.take_along_axis(codes, chosen, axis=1), words[:, self.d :])
-        out = np.zeros(codes.shape, dtype=np.int64)
-        np.put_along_axis(out, chosen, drawn, axis=1)
-        return out
+
+@compiled
+def _choose(words: Words, d: int, places: Integers) -> None:
+    """Set each row of ``places`` to different numbers below ``d``, in any order alike, each settled by a word."""
+    deck, count = np.arange(d), places.shape[1]
+    for i in range(len(places)):
+        for j in range(count):  # deal as many cards as are wanted,
+            at = j + words[i, j] % (d - j)
+            places[i, j], deck[at] = deck[at], deck[j]
+            deck[j] = places[i, j]
+        for j in range(count - 1, -1, -1):  # and put them back where they were
+            at = j + words[i, j] % (d - j)
+            deck[j], deck[at] = deck[at], deck[j]
