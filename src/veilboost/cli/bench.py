@@ -60,3 +60,21 @@ def training(
         terminal.json(found)
     else:
         show(found)
+
+
+@app.command("local")
+def local(
+    owners: Annotated[int, typer.Option(help="Owners of one row each who answer in the round.")] = 1_000_000,
+    repeats: Annotated[int, typer.Option(help="Rounds; every figure is the median over them.")] = 5,
+    json: Json = False,
+) -> None:
+    """Compare a round over very many owners with drawing as many random words and looking at their data once."""
+    from veilboost.benchmarks.local import measure, show
+    from veilboost.report import terminal
+
+    with terminal.progress("measuring", quiet=json) as progress:
+        found = measure(owners=owners, repeats=repeats, progress=progress)
+    if json:
+        terminal.json(found)
+    else:
+        show(found)

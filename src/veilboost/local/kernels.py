@@ -42,14 +42,18 @@ def towards(values: Floats, half: int, rest: float, out: Whole) -> None:
 
 @compiled
 def count(values: Floats, thresholds: Floats, weights: Floats, starts: Whole, out: Floats) -> None:
-    """Add each row's weight to its owner's numbers: first those of columns below their threshold, then the others."""
+    """Add each row's weights to its owner's numbers: for each kind of weight the columns below their threshold first,
+    then the others.
+    """
     d = values.shape[1]
     for owner in range(len(starts) - 1):
         for i in range(starts[owner], starts[owner + 1]):
-            for j in range(d):
-                below = values[i, j] < thresholds[j]
-                out[owner, j] += weights[i] if below else 0.0
-                out[owner, d + j] += 0.0 if below else weights[i]
+            for kind in range(weights.shape[0]):
+                weight, first = weights[kind, i], 2 * d * kind
+                for j in range(d):
+                    out[owner, first + j] += weight if values[i, j] < thresholds[j] else 0.0
+                for j in range(d):
+                    out[owner, first + d + j] += 0.0 if values[i, j] < thresholds[j] else weight
 
 
 @compiled

@@ -116,24 +116,26 @@ class Question:
 
     def noise(self, epsilon: float, rows: int) -> VectorMechanism:
         """Return the mechanism for the vectors of owners with that budget and that many rows."""
-        if (epsilon, rows) not in self._noises:
-            budget, _ = self.budgets(epsilon, rows)
-            made = noise(self.mechanism, self.share.length(self), budget, self.size, self.share.apart(self))
-            self._noises[epsilon, rows] = made
-        return self._noises[epsilon, rows]
+        return self._mechanisms(epsilon, rows)[0]
 
-    @cached_property
-    def _noises(self) -> dict[tuple[float, int], VectorMechanism]:
-        return {}
+    def response(self, epsilon: float, rows: int) -> RandomizedResponse | None:
+        """Return the mechanism for the labels beside them, if they leave through one."""
+        return self._mechanisms(epsilon, rows)[1]
 
     def middle_square(self, epsilon: float, rows: int) -> float:
         """Return the expected square of their estimate of 0, in closed form."""
         return float(self.noise(epsilon, rows).second_moment((self.size + 1) // 2))
 
-    def response(self, epsilon: float, rows: int) -> RandomizedResponse | None:
-        """Return the mechanism for the labels beside them, if they leave through one."""
-        _, budget = self.budgets(epsilon, rows)
-        return None if budget is None else _response(budget, self.classes)
+    def _mechanisms(self, epsilon: float, rows: int) -> tuple[VectorMechanism, RandomizedResponse | None]:
+        if (epsilon, rows) not in self._made:
+            for_vector, for_label = self.budgets(epsilon, rows)
+            made = noise(self.mechanism, self.share.length(self), for_vector, self.size, self.share.apart(self))
+            self._made[epsilon, rows] = made, None if for_label is None else _response(for_label, self.classes)
+        return self._made[epsilon, rows]
+
+    @cached_property
+    def _made(self) -> dict[tuple[float, int], tuple[VectorMechanism, RandomizedResponse | None]]:
+        return {}
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -44,11 +44,9 @@ class LocalStatistic(Share):
         return replace(self, thresholds=tuple(best_cut(column, own, classes) for column in own.values.T))
 
     def vectors(self, rows: Rows, question: Question) -> Floats:
-        each = self._weights(rows, question.classes)
-        tables = np.zeros((len(rows.starts) - 1, len(each), 2 * question.columns.count))
-        for place, weights in enumerate(each):
-            count(rows.values, np.array(self.thresholds), weights, rows.starts, tables[:, place])
-        vectors: Floats = tables.reshape(len(tables), -1)
+        vectors = np.zeros((len(rows.starts) - 1, self.length(question)))
+        weights = np.stack(self._weights(rows, question.classes))
+        count(rows.values, np.array(self.thresholds), weights, rows.starts, vectors)
         return vectors if question.classes == 2 else 2 * vectors - 1
 
     @staticmethod

@@ -72,14 +72,16 @@ class DuchiVector(VectorMechanism):
 @compiled
 def _turn(codes: NDArray[Any], size: int, slope: int, towards: int, words: Words, out: NDArray[np.int8]) -> None:
     """Draw signs u by each row and t alike, and turn t by its agreement with u and the last word."""
-    d = codes.shape[1]
+    d, lowest = codes.shape[1], HALF - slope * (size + 1)
     for i in range(len(codes)):
         agreement = 0
-        for j in range(d):
-            t = 2 * (words[i, d + j // TOTAL_BITS] >> j % TOTAL_BITS & 1) - 1
-            u = words[i, j] < HALF + slope * (2 * np.int64(codes[i, j]) - size - 1)
-            out[i, j] = t
-            agreement += t if u else -t
+        for first in range(0, d, TOTAL_BITS):
+            bits = words[i, d + first // TOTAL_BITS]
+            for j in range(first, min(d, first + TOTAL_BITS)):
+                t = 2 * (bits >> (j - first) & 1) - 1
+                u = 2 * (words[i, j] < lowest + 2 * slope * np.int64(codes[i, j])) - 1
+                out[i, j] = t
+                agreement += t * u
         wanted = 1 if words[i, words.shape[1] - 1] < towards else -1
         turn = np.int8(-1) if agreement * wanted < 0 else np.int8(1)
         for j in range(d):
