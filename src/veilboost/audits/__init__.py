@@ -2,6 +2,7 @@
 
 from veilboost.audits.agreement import Agreement
 from veilboost.audits.distinguish import Evidence
+from veilboost.audits.local import LocalAudit, audit_local
 from veilboost.audits.permanence import PermanenceAudit, audit_permanence
 from veilboost.audits.table import Audited, Finding, TableAudit, audit_table
 
@@ -10,8 +11,10 @@ __all__ = [
     "Audited",
     "Evidence",
     "Finding",
+    "LocalAudit",
     "PermanenceAudit",
     "TableAudit",
+    "audit_local",
     "audit_permanence",
     "audit_table",
 ]

@@ -1,6 +1,6 @@
 """`veilboost audit`: attacks that try to refute a guarantee."""
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -76,6 +76,45 @@ def permanence(
         samples=samples,
         level=level,
         source=fresh if noise == "fresh" else None,
+    )
+    if json:
+        terminal.json(found.values())
+    else:
+        terminal.say(str(found))
+    raise typer.Exit(1 if found.refuted else 0)
+
+
+@app.command("local")
+def local(
+    share: Annotated[str, typer.Option(help="sample, statistic or classifier.")] = "sample",
+    mechanism: Annotated[
+        str, typer.Option("--mechanism", "-m", help="piecewise, duchi, duchi-sampled, laplace or laplace-split.")
+    ] = "piecewise",
+    labels: Annotated[
+        Literal["randomised", "clear"], typer.Option(help="How a row's label leaves; in the clear as printed.")
+    ] = "randomised",
+    weights: Annotated[Literal["bounded", "none", "printed"], typer.Option(help="What a row weighs.")] = "bounded",
+    clip: Annotated[float | None, typer.Option(help="Bounded weights above it count as it.")] = None,
+    epsilon: Annotated[float, typer.Option("--epsilon", "-e", help="What an owner spends.")] = 1.0,
+    rounds: Annotated[int, typer.Option(help="Learners that are wrong about the second owner's row.")] = 5,
+    samples: Annotated[int, typer.Option(help="Answers in each world of an attack.")] = 200_000,
+    level: Annotated[float, typer.Option(help="How likely a true claim may be called refuted.")] = 1e-9,
+    json: Json = False,
+) -> None:
+    """Tell an owner's label, and whether earlier learners were wrong about it, from its one answer."""
+    from veilboost.audits import audit_local
+    from veilboost.local import Weighting
+    from veilboost.report import terminal
+
+    found = audit_local(
+        share=share,
+        mechanism=mechanism,
+        labels=labels,
+        weighting=Weighting(how=weights, clip=clip),
+        epsilon=epsilon,
+        rounds=rounds,
+        samples=samples,
+        level=level,
     )
     if json:
         terminal.json(found.values())

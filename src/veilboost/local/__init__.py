@@ -2,11 +2,12 @@
 
 from veilboost.local.attendance import Attendance
 from veilboost.local.boosting import Arrival, Arrivals, Boosted, Job, Round, data_user
+from veilboost.local.catalogue import SHARES, share_of
 from veilboost.local.classifier import LocalClassifier
 from veilboost.local.learners import Centroids, Ensemble, Learner, Linear, Stump
 from veilboost.local.owner import answer
 from veilboost.local.promise import Promise, promise
-from veilboost.local.question import Answers, Columns, Question
+from veilboost.local.question import Answers, Columns, Labels, Question
 from veilboost.local.sample import LocalSample
 from veilboost.local.share import Condition, Own, Rows, Share, Totals
 from veilboost.local.simulation import Owners
@@ -14,6 +15,7 @@ from veilboost.local.statistic import LocalStatistic
 from veilboost.local.weighting import Weighting
 
 __all__ = [
+    "SHARES",
     "Answers",
     "Arrival",
     "Arrivals",
@@ -24,6 +26,7 @@ __all__ = [
     "Condition",
     "Ensemble",
     "Job",
+    "Labels",
     "Learner",
     "Linear",
     "LocalClassifier",
@@ -42,4 +45,5 @@ __all__ = [
     "answer",
     "data_user",
     "promise",
+    "share_of",
 ]
