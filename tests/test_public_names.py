@@ -29,6 +29,7 @@ def test_the_public_names_are_pinned_and_sorted() -> None:
         "GlobalMap",
         "GuaranteeError",
         "LaplaceVector",
+        "LocalBoostClassifier",
         "LocalLaplace",
         "LocalMap",
         "OpBoostClassifier",

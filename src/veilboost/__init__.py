@@ -7,7 +7,7 @@ if TYPE_CHECKING:
     from veilboost.audits import audit_table
     from veilboost.domain import Domain
     from veilboost.errors import DataError, GuaranteeError, SettingError, UsageError, VeilboostError
-    from veilboost.estimators import OpBoostClassifier, OpBoostRegressor
+    from veilboost.estimators import LocalBoostClassifier, OpBoostClassifier, OpBoostRegressor
     from veilboost.mechanisms import (
         AdjLaplace,
         AdjMap,
@@ -49,6 +49,7 @@ _ROOMS = {
     "GlobalMap": "mechanisms",
     "GuaranteeError": "errors",
     "LaplaceVector": "mechanisms",
+    "LocalBoostClassifier": "estimators",
     "LocalLaplace": "mechanisms",
     "LocalMap": "mechanisms",
     "OpBoostClassifier": "estimators",
@@ -85,6 +86,7 @@ __all__ = [
     "GlobalMap",
     "GuaranteeError",
     "LaplaceVector",
+    "LocalBoostClassifier",
     "LocalLaplace",
     "LocalMap",
     "OpBoostClassifier",

@@ -1,17 +1,21 @@
 """Write a file whole or not at all."""
 
 import errno
+import hashlib
 import math
 import os
+import re
 import shutil
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from veilboost.errors import FileError, SettingError
+from veilboost.errors import EvidenceError, FileError, SettingError
+
+SUMS = "SHA256SUMS"
 
 
 def check_writable(*paths: Path) -> None:
@@ -135,3 +139,64 @@ def _bring(made: Path, aside: Path) -> None:
         made.unlink()
     aside.chmod(0o644)
     settle(aside)
+
+
+def check_free(folder: Path, names: Collection[str]) -> None:
+    """Refuse a place for a folder of files ``names``: it must be free, or hold such a folder and nothing else."""
+    check_writable(folder / SUMS)
+    if not folder.exists():
+        return
+    others = {path.name for path in folder.iterdir()} - {*names, SUMS} if folder.is_dir() else {""}
+    if others or (any(folder.iterdir()) and not (folder / SUMS).is_file()):
+        raise FileError(folder, "is there already and is no model folder alone; name another, or remove it")
+
+
+def write_folder(folder: Path, contents: Mapping[str, bytes]) -> None:
+    """Write a folder and the digests of its files aside, then put it in the place of an older one, or not at all.
+
+    >>> with tempfile.TemporaryDirectory() as place:
+    ...     write_folder(Path(place, "model"), {"a.txt": b"1"})
+    ...     read_folder(Path(place, "model"), ["a.txt"])
+    {'a.txt': b'1'}
+    """
+    check_free(folder, contents)
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    sums = "".join(f"{_sha256(content)}  {name}\n" for name, content in sorted(contents.items()))
+    with tempfile.TemporaryDirectory(dir=folder.parent, prefix=f".{folder.name}.") as aside:
+        made, old = Path(aside) / "new", Path(aside) / "old"
+        made.mkdir()
+        for name, content in {**contents, SUMS: sums.encode()}.items():
+            (made / name).write_bytes(content)
+            settle(made / name)
+        if folder.exists():
+            folder.rename(old)
+        try:
+            made.rename(folder)
+        except BaseException:
+            if old.exists():
+                old.rename(folder)
+            raise
+
+
+def read_folder(folder: Path, names: Collection[str]) -> dict[str, bytes]:
+    """Return the files ``names`` of a folder, each of which must have the digest that was written down."""
+    sums = folder / SUMS
+    if not sums.is_file():
+        raise FileError(folder, f"is no model folder: it has no {SUMS}")
+    lines = re.findall(r"([0-9a-f]{64})  ([^\n]+)\n", sums.read_text(encoding="utf-8", errors="replace"))
+    if [name for _, name in lines] != sorted(names):
+        raise EvidenceError(f"{sums} is not as it was written: the digests of {', '.join(sorted(names))}")
+    return {name: _unaltered(folder / name, digest) for digest, name in lines}
+
+
+def _unaltered(file: Path, digest: str) -> bytes:
+    if not file.is_file():
+        raise EvidenceError(f"{file} is missing")
+    content = file.read_bytes()
+    if _sha256(content) != digest:
+        raise EvidenceError(f"{file} is not what was saved: its digest is another")
+    return content
+
+
+def _sha256(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
