@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +11,7 @@ import pytest
 from tables import QUIET, SHARES, Classes, Floats, blobs, job, owners, plain_samme
 
 from veilboost.cli.main import main
-from veilboost.errors import DataError, EvidenceError, RefusalError, SettingError
+from veilboost.errors import DataError, EvidenceError, PeerError, RefusalError, SettingError
 from veilboost.local import (
     Answers,
     Arrival,
@@ -28,6 +28,7 @@ from veilboost.local import (
     Question,
     Share,
     Stump,
+    Totals,
     Weighting,
     answer,
     data_user,
@@ -350,6 +351,57 @@ def test_bad_rows_are_refused_in_one_line() -> None:
     for starts in ([0, 2], [1, 3], [0, 3, 3], [[0, 3]]):
         with pytest.raises((SettingError, DataError)):
             Owners(good, truth, starts=np.array(starts))
+        with pytest.raises(DataError):
+            answer(question, good, truth, epsilon=1.0, starts=np.array(starts))
+    with pytest.raises(DataError, match="unequal owners"):  # one of them would spend more than its budget
+        answer(question, good, truth, epsilon=1.0, starts=np.array([0, 1, 3]))
+    with pytest.raises(SettingError, match="alphas must be finite"):
+        replace(question, ensemble=Ensemble((), (math.nan,)))
     for budget in (0.0, math.nan, math.inf):
         with pytest.raises(SettingError):
             Owners(good, truth, budgets=budget)
+
+
+def test_answers_that_were_not_asked_for_are_refused() -> None:
+    values, truth = blobs(10, 4, 2, seed=16)
+    question = job(LocalSample(), d=4).first()
+    good = answer(question, values, truth, epsilon=1.0, starts=np.arange(11))
+    assert good.labels is not None
+    wrong: list[dict[str, Any]] = [
+        {"drawn": good.drawn[:, :3]},
+        {"drawn": good.drawn[:9]},
+        {"drawn": good.drawn.astype(np.float64)},
+        {"labels": None},
+        {"labels": good.labels[:9]},
+        {"labels": good.labels * 0},
+        {"labels": good.labels * 0 + 3},
+        {"weights": np.ones(9)},
+        {"owners": 9},
+        {"version": 2},
+    ]
+    for change in wrong:
+        totals = Totals(question)
+        with pytest.raises(PeerError):
+            totals.add(replace(good, **change))
+        totals.add(good)
+        assert totals.owners == 10
+
+
+def test_owners_who_came_in_vain_are_not_charged(tmp_path: Path) -> None:
+    values, truth = blobs(90, 4, 2, seed=17)
+    with Ledger.create(tmp_path / "owners.db") as ledger:
+        attendance, own = Attendance(ledger), blobs(50, 4, 2, seed=18)
+        few, more = (owners(values[:part], truth[:part], 1, 1.0) for part in (30, 60))  # the first 30 come again
+        assert data_user(few.arrivals(), job(LocalSample(), owners=40), *own, attendance=attendance).asked == 0
+        assert data_user(more.arrivals(), job(LocalSample(), owners=20), *own, attendance=attendance).asked == 60
+        assert [line.body["owners"] for line in ledger.lines() if line.body["event"] == "asked"] == [20, 20, 20]
+
+
+@pytest.mark.parametrize("share", SHARES.values(), ids=SHARES)
+def test_a_thousand_perfect_rounds_leave_weights_that_are_numbers(share: Share) -> None:
+    perfect = Ensemble((Stump(column=0, threshold=0.0, below=0, otherwise=1),) * 1000, (8.0,) * 1000)
+    values = np.concatenate([np.full((200, 4), -1.0), np.full((200, 4), 1.0)])
+    truth = np.repeat([0, 1], 200)
+    held = owners(values, truth, 4, 5.0)
+    found = data_user(held.arrivals(), job(share, owners=50, rounds=1001), values, truth, start=perfect)
+    assert all(math.isfinite(each.alpha) and math.isfinite(each.cost) for each in found.rounds)

@@ -58,6 +58,10 @@ class Attendance:
         self._gathered.append(ordered[chosen[order]])
         return chosen
 
+    def forget(self) -> None:
+        """Let those go who were gathered: they are not asked."""
+        self._gathered = []
+
     def _earlier(self) -> Iterator[Tags]:
         yield from self._gathered
         yield from map(_read, self._files)

@@ -204,6 +204,8 @@ def _gather(
     while missing:
         arrival = waiting.popleft() if waiting else next(coming, None)
         if arrival is None:
+            if attendance is not None:
+                attendance.forget()
             return None
         budgets = arrival.budgets
         if attendance is None:
@@ -227,8 +229,7 @@ def _round(
     attendance: Attendance | None,
 ) -> tuple[Round, Learner]:
     values, truth = own
-    weights = job.weighting.factors(ensemble, values, truth)
-    rows = Own(values, truth, weights / weights.sum())
+    rows = Own(values, truth, job.weighting.relative(ensemble, values, truth))
     question = job.question(ensemble, job.share.prepared(rows, job.classes), number)
     budgets = np.concatenate([arrival.budgets for arrival in gathered])
     line = None if attendance is None else attendance.charge(budgets, _asked(job, number))

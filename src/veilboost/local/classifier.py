@@ -15,6 +15,7 @@ from veilboost.settings import fix, positive
 _STEPS = 30
 _SOME = 5000
 _CLOSE = 1e-7
+_TINY = 1e-300
 
 
 @dataclass(frozen=True)
@@ -95,7 +96,7 @@ def fit(
     [[1.617], [-1.634]]
     """
     rows, labels, shares = _padded(values, starts), _padded(2.0 * target - 1, starts), _padded(weights, starts)
-    shares /= shares.sum(axis=1, keepdims=True)
+    shares /= np.maximum(shares.sum(axis=1, keepdims=True), _TINY)
     theta = np.zeros((len(rows), values.shape[1]))
     for _ in range(_STEPS):
         step = _newton(rows, labels, shares, theta, ridge)

@@ -35,8 +35,8 @@ def answer(
     ``starts`` says where each owner's rows begin, and where the last ones end; without it they are one owner's. Where
     each row leaves by itself all these owners have the same number of rows.
     """
-    _check(question, values, truth)
     first = np.array([0, len(values)]) if starts is None else starts
+    _check(question, values, truth, first)
     scaled = question.columns.scaled(values)
     rows = Rows(
         values=scaled,
@@ -64,7 +64,7 @@ def _labels(question: Question, truth: Classes, epsilon: float, rows: int, bits:
     return truth + 1 if response is None else response.draw(truth + 1, bits=bits)
 
 
-def _check(question: Question, values: Floats, truth: Classes) -> None:
+def _check(question: Question, values: Floats, truth: Classes, starts: Starts) -> None:
     if question.version != VERSION:
         raise SettingError("version of the question", f"must be {VERSION}", question.version)
     if values.ndim != 2 or values.shape[1] != question.columns.count or not len(values):
@@ -73,3 +73,8 @@ def _check(question: Question, values: Floats, truth: Classes) -> None:
         raise DataError(
             "classes", f"must be a number from 0 to {question.classes - 1} for each row", f"shape {truth.shape}"
         )
+    sizes = np.diff(starts)
+    if starts.ndim != 1 or len(starts) < 2 or starts[0] != 0 or starts[-1] != len(values) or sizes.min() < 1:
+        raise DataError("starts", f"must rise from 0 to {len(values)}", starts)
+    if question.share.of_rows and (sizes != sizes[0]).any():
+        raise DataError("starts", "must be as far apart for all owners, whose rows share the budget", "unequal owners")

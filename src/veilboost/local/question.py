@@ -1,5 +1,6 @@
 """What an owner is asked, and what it answers: one question, one answer, and everything in both may be seen."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -15,6 +16,7 @@ from veilboost.local.learners import Ensemble, Floats
 from veilboost.local.noise import check_noise, noise
 from veilboost.local.weighting import Weighting
 from veilboost.mechanisms import RandomizedResponse, VectorMechanism
+from veilboost.mechanisms.value_mechanism import SMALLEST_EPSILON
 from veilboost.privacy.rounding import down
 from veilboost.settings import fix, one_of, printable, whole
 
@@ -96,6 +98,8 @@ class Question:
         whole("classes", self.classes, 2, LARGEST_CLASSES)
         check_noise(self.mechanism, self.size)
         one_of("labels", self.labels, get_args(Labels))
+        if not all(map(math.isfinite, self.ensemble.alphas)):
+            raise SettingError("alphas", "must be finite numbers", self.ensemble.alphas)
         given = self.label_share
         if given is not None and (isinstance(given, bool) or not isinstance(given, float) or not 0 < given < 1):
             raise SettingError("label_share", "must be a number between 0 and 1", given)
@@ -110,7 +114,7 @@ class Question:
         each = Fraction(epsilon) / rows
         if self.labels == "clear":
             return down(each), None
-        label = self.label_share or best_label_share(down(each), self.classes)
+        label = self.label_share or best_label_share(max(down(each), SMALLEST_EPSILON), self.classes)
         spent = down(each * Fraction(label))
         return down(each - Fraction(spent)), spent
 

@@ -8,9 +8,12 @@ from typing import ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from veilboost.errors import PeerError
 from veilboost.local.kernels import add_up
 from veilboost.local.learners import Classes, Floats, Learner
 from veilboost.local.question import Answers, Question
+
+_TINY = 1e-300
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -77,7 +80,8 @@ class Totals:
         self.levels: dict[tuple[float, int], Sums] = {}
 
     def add(self, answers: Answers) -> None:
-        """Add what some owners sent."""
+        """Add what some owners sent, which must have the shape that was asked for."""
+        self._check(answers)
         key, drawn = (answers.epsilon, answers.rows), answers.drawn
         groups = self.question.classes if answers.labels is not None else 1
         if key not in self.levels:
@@ -89,6 +93,18 @@ class Totals:
         found.masses += np.bincount(places, weights, groups)
         found.squares += np.bincount(places, weights**2, groups)
         self.owners += answers.owners
+
+    def _check(self, answers: Answers) -> None:
+        question, drawn, labels = self.question, answers.drawn, answers.labels
+        vectors = answers.owners * answers.rows if question.share.of_rows else answers.owners
+        beside = [each for each in (labels, answers.weights) if each is not None]
+        fits = drawn.dtype.kind == "i" and drawn.shape == (vectors, question.share.length(question)) and vectors > 0
+        if answers.version != question.version or not fits or any(each.shape != (vectors,) for each in beside):
+            raise PeerError("owner", "sent what does not answer the question")
+        if (labels is not None) != question.share.of_rows:
+            raise PeerError("owner", "sent labels that were not asked for, or none")
+        if labels is not None and not 1 <= labels.min() <= labels.max() <= question.classes:
+            raise PeerError("owner", f"sent a label that is not one of 1 to {question.classes}")
 
     def mean(self) -> NDArray[np.float64]:
         """Return the mean of the owners' vectors, where each sent one."""
@@ -148,4 +164,4 @@ class Share(ABC):
     def cost(self, totals: Totals) -> float:
         """Return how many times as large the error is, about, as it would be with weights and labels as printed."""
         question = totals.question
-        return 1 / question.weighting.least(question.ensemble)
+        return 1 / max(question.weighting.least(question.ensemble), _TINY)

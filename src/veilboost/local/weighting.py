@@ -68,6 +68,14 @@ class Weighting:
         factors: NDArray[np.float64] = np.exp(charge)
         return factors
 
+    def relative(self, ensemble: Ensemble, values: Floats, truth: Classes) -> NDArray[np.float64]:
+        """Return the weights in shares of 1: no number of rounds is too large for that."""
+        charge = ensemble.charge(values, truth) if self.varies(ensemble) else np.zeros(len(values))
+        charge = np.minimum(charge, math.inf if self.clip is None else math.log(self.clip))
+        weights = np.exp(charge - charge.max())
+        shares: NDArray[np.float64] = weights / weights.sum()
+        return shares
+
     def least(self, ensemble: Ensemble) -> float:
         """Return the weight of a row that no learner was wrong about."""
         return math.exp(-self.top(ensemble)) if self.how == "bounded" and ensemble.alphas else 1.0
