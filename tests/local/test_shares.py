@@ -192,6 +192,9 @@ def test_coefficients_stay_in_the_box() -> None:
 
 
 def test_bad_settings_of_a_share_are_refused() -> None:
+    asked = replace(question(LocalStatistic(), 3, 2), share=LocalStatistic(thresholds=(0.0, 0.1)))
+    with pytest.raises(SettingError, match="thresholds must be one for each of 3 columns; got 2"):
+        asked.share.vectors(some_rows(asked, 1, [2]), asked)
     with pytest.raises(SettingError):
         LocalClassifier(box=0)
     with pytest.raises(SettingError):

@@ -7,6 +7,7 @@ from typing import ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from veilboost.errors import SettingError
 from veilboost.local.kernels import count
 from veilboost.local.learners import Floats, Stump
 from veilboost.local.question import Question
@@ -35,7 +36,7 @@ class LocalStatistic(Share):
     def apart(self, question: Question) -> int:
         if question.weighting.how == "printed":
             return 2 * self.length(question)
-        return 2 * question.columns.count * (1 if question.classes == 2 else 2)  # shares of 0 to 1 count double
+        return question.columns.count * (2 if question.classes == 2 else 4)  # shares from 0 to 1 move from -1 to 1
 
     def rest(self, question: Question) -> float:
         return 0.0 if question.classes == 2 else -1.0
@@ -44,6 +45,9 @@ class LocalStatistic(Share):
         return replace(self, thresholds=tuple(best_cut(column, own, classes) for column in own.values.T))
 
     def vectors(self, rows: Rows, question: Question) -> Floats:
+        if len(self.thresholds) != question.columns.count:
+            rule = f"must be one for each of {question.columns.count} columns"
+            raise SettingError("thresholds", rule, len(self.thresholds))
         vectors = np.zeros((len(rows.starts) - 1, self.length(question)))
         weights = np.stack(self._weights(rows, question.classes))
         count(rows.values, np.array(self.thresholds), weights, rows.starts, vectors)
