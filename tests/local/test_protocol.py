@@ -196,10 +196,12 @@ def test_it_ends_where_too_few_owners_are_left_and_asks_none_of_them() -> None:
     assert len(left.budgets) == 50
 
 
-def test_it_ends_when_all_rounds_are_kept() -> None:
+def test_it_ends_when_all_rounds_are_kept(caplog: pytest.LogCaptureFixture) -> None:
     values, truth = blobs(500, 4, 2, seed=10, apart=1.0)
     held = owners(values, truth, 1, QUIET)
-    found = boost(held, job(LocalSample(), owners=100, rounds=2))
+    with caplog.at_level("INFO", logger="veilboost"):
+        found = boost(held, job(LocalSample(), owners=100, rounds=2))
+    assert caplog.messages == [str(each) for each in found.rounds]
     assert found.complete
     assert found.end == "all 2 rounds were kept"
     assert (found.asked, len(found.ensemble.alphas)) == (200, 2)

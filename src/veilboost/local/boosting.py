@@ -8,6 +8,7 @@
    above 0 is thrown away.
 """
 
+import logging
 import math
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
@@ -26,6 +27,8 @@ from veilboost.local.share import Condition, Own, Share, Totals
 from veilboost.local.weighting import Weighting
 from veilboost.randomness import Keys
 from veilboost.settings import positive, printable, whole
+
+_log = logging.getLogger(__name__)
 
 
 class Arrival(Protocol):
@@ -170,7 +173,8 @@ def data_user(
     """Boost over the owners that arrive, and judge by the data user's ``own`` raw rows and their classes.
 
     ``attendance`` keeps who was asked; only where owners are simulated may it be left out. ``watch`` hears of every
-    round, with the ensemble as it stands: kept somewhere, it is the ``start`` of a later run that goes on from it.
+    round, with the ensemble as it stands: kept somewhere, it is the ``start`` of a later run that goes on from it. The
+    log has every round with its conditions of convergence.
     """
     values = _own(job, own, truth)
     ensemble, rounds = start or Ensemble(), []
@@ -184,6 +188,7 @@ def data_user(
         if found.kept:
             ensemble = ensemble.joined_by(learner, found.alpha)
         rounds.append(found)
+        _log.info("%s", found)
         watch(found, ensemble)
     return Boosted(ensemble=ensemble, rounds=tuple(rounds), complete=len(ensemble.alphas) >= job.rounds)
 
