@@ -150,7 +150,13 @@ def _people() -> _Case:
         f"use, and a shop {', '.join(SHOP)}. Share of {_TESTED:,} other people that is predicted rightly."
     )
     model = OpBoostClassifier(
-        private=list(SHOP), domains=SHOP, partners={"shop": list(SHOP)}, lead="bank", purpose="default risk", job="demo"
+        private=list(SHOP),
+        domains=SHOP,
+        partners={"shop": list(SHOP)},
+        lead="bank",
+        purpose="default risk",
+        job="demo",
+        n_jobs=1,  # threads that wait for each other on a busy machine take many times as long
     )
     rows = np.arange(_ROWS)
     return _Case(
