@@ -153,7 +153,7 @@ class _OpBoost(BaseEstimator):
         return self
 
     def _sharpens(self, boosting: BoostingSettings) -> bool:
-        """Return whether to sharpen; by itself only for a number, where it helped wherever it was tried."""
+        """Return whether to sharpen; by itself only for a number."""
         if self.sharpen is not None and not isinstance(self.sharpen, bool):
             raise SettingError("sharpen", "must be true, false or None", self.sharpen)
         by_itself = boosting.task == "regression" and self.thresholds == "up-front"
@@ -300,10 +300,9 @@ class OpBoostClassifier(ClassifierMixin, _OpBoost):
 
     Bounds and domains are public input: they must not be taken from the table.
 
-    ``sharpen`` undoes part of the bias that noise leaves in predictions, at no privacy cost: three more trainings, and
-    a fourth for classes. It is for samples without noise: where samples are noisy too, it hurts. None: for a number
-    only, where it helped wherever it was tried. For classes it moves as far as released data alone says, often nowhere
-    at strong noise. It needs thresholds up-front.
+    ``sharpen`` undoes part of the bias that noise leaves in predictions, at no privacy cost, by four more trainings; it
+    moves as far as released data alone says, often nowhere at strong noise. It is for samples without noise: where
+    samples are noisy too, it hurts. None: for a number only. It needs thresholds up-front.
 
     >>> from sklearn.datasets import load_breast_cancer
     >>> X, y = load_breast_cancer(return_X_y=True)

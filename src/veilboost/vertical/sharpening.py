@@ -5,9 +5,9 @@ doubles, trains again (f₁, the mean of ``DRAWS`` draws), and moves from the mo
 direction: f₀ + share · (f₀ - f₁). That is a weighted sum of trees, so still one stock model, and post-processing of
 what was released, so it costs no privacy. The noise that is added protects nothing, and comes from a known seed.
 
-For a number the share is 1. For classes it is the share, from 0 to 1, that would have been best one step earlier: the
-released columns in the place of clear ones, those noised once more in the place of the released, those noised twice
-more in the place of those noised once. Released data alone decides.
+The share, from 0 to 1, is the one that would have been best one step earlier: the released columns in the place of
+clear ones, those noised once more in the place of the released, those noised twice more in the place of those noised
+once. Released data alone decides.
 """
 
 import hashlib
@@ -89,12 +89,12 @@ def sharpen(
         nonlocal fits
         fits += 1
         made = fit(draw, times)
-        progress("sharpening", fits / (DRAWS if task == "regression" else DRAWS + 1))
+        progress("sharpening", fits / (DRAWS + 1))
         return made
 
     once = [told(draw, 1) for draw in range(DRAWS)]
     margins = once[0].margins()
-    share = 1.0 if task == "regression" else _share(margins, told(0, 2).margins(), task, target, weight)
+    share = _share(margins, told(0, 2).margins(), task, target, weight)
     centre = np.average(margins, axis=0, weights=weight)
     stretch = _stretch(margins, centre, task, target, weight)
     found = Extrapolation(share=share, stretch=stretch, centre=centre.tolist())
