@@ -1,12 +1,17 @@
 """Frozen, checked settings: one rule and one error text for each kind of value, wherever it comes from."""
 
 import math
-from collections.abc import Iterable
+import tomllib
+from collections.abc import Collection, Iterable
 from numbers import Integral, Real
+from pathlib import Path
+from typing import Any, TypeVar
 
 import msgspec
 
-from veilboost.errors import SettingError
+from veilboost.errors import FileError, SettingError, UsageError
+
+_T = TypeVar("_T")
 
 
 def positive(name: str, value: object, *, infinite: bool = False) -> float:
@@ -126,3 +131,33 @@ def only_taken(what: str, given: dict[str, object], taken: Iterable[str], needed
         if name not in set_:
             raise SettingError(name, f"must be given for {what}", None)
     return set_
+
+
+def read_toml(path: Path) -> tuple[bytes, dict[str, Any]]:
+    """Return a TOML file as it is, and what it says."""
+    text = path.read_bytes()
+    try:
+        return text, tomllib.loads(text.decode("utf-8-sig"))
+    except RecursionError:
+        raise FileError(path, "is not TOML: it is nested too deeply") from None
+    except ValueError as error:  # not UTF-8, not TOML, or a number of too many digits
+        raise FileError(path, f"is not TOML: {error}") from None
+
+
+def refuse_blanks(raw: Any, blanks: Collection[str], place: str = "") -> None:
+    """Refuse what a draft leaves to be filled in."""
+    if isinstance(raw, str) and raw in blanks:
+        raise SettingError(place, "must be filled in: the draft cannot know it", raw)
+    inside = raw.items() if isinstance(raw, dict) else enumerate(raw) if isinstance(raw, list) else ()
+    for name, each in inside:
+        refuse_blanks(each, blanks, f"{place}[{name}]" if isinstance(raw, list) else f"{place}.{name}".strip("."))
+
+
+def convert(raw: Any, kind: type[_T], place: str = "") -> _T:
+    """Return ``raw`` as ``kind``; msgspec names the rule and where in ``place`` it is broken."""
+    try:
+        return msgspec.convert(raw, kind)
+    except msgspec.ValidationError as error:
+        rule, _, inner = str(error).partition(" - at `$")
+        where = (place + inner.rstrip("`")).strip(".")
+        raise UsageError(f"{where}: {rule}" if where else rule) from None

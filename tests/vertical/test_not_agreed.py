@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from talking import HELD, ROWS, Talk, job, same, talk, train, trained
 
 from veilboost.errors import PeerError, RefusalError
-from veilboost.vertical import opboost
+from veilboost.vertical import LeadTable, opboost
 from veilboost.vertical.opboost import Ask, Cuts, Done, Ranks, Wanted
 from veilboost.wire import Array, Channel, MemoryChannel, Message, Refusal, Values, decode, encode, kind_of
 from veilboost.wire.channel import Admit
@@ -244,8 +244,8 @@ def test_two_partners_of_one_name_are_refused_before_anything_is_asked() -> None
         assert all(set(line.traffic.sent) == {"Refusal/1"} for line in lines)
 
 
-def _table() -> opboost.LeadTable:
-    return opboost.LeadTable(target=np.zeros(3))
+def _table() -> LeadTable:
+    return LeadTable(target=np.zeros(3))
 
 
 @cache
@@ -302,9 +302,9 @@ def test_a_spoilt_message_is_used_or_refused_and_never_worse(message: tuple[str,
     made = job(["clinic"], thresholds="on-request")
     try:
         if kind == "Ranks/2":
-            opboost._receive(line, 300, made)
+            opboost.opened_answer("clinic", line.receive(Ranks), 300, made)
         elif kind == "Cuts/1":
-            opboost._receive_cuts(line, {name: np.array([1, 2]) for name in HELD["clinic"]})
+            opboost.receive_cuts(line, {name: Array.of(np.array([1, 2])) for name in HELD["clinic"]})
         else:
             line.receive(KINDS[kind])
     except PeerError as error:

@@ -8,7 +8,6 @@ from typing import Any
 import msgspec
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from veilboost.data import Dialect, MemorySource, open_sink, open_source, read_whole
@@ -23,11 +22,11 @@ from veilboost.report.terminal import table as print_table
 from veilboost.vertical import needed, samples
 from veilboost.vertical.folder import check_place, load
 from veilboost.vertical.joined import Joined, join
+from veilboost.vertical.own_table import label_of, task_of, values_of, weight_of
 from veilboost.vertical.page import PROTECTED, Scores, protected
 from veilboost.vertical.statement import ModelStatement
 
 Progress = Callable[[str, float], None]
-_FEW = 20
 
 
 class TrainReport(msgspec.Struct, frozen=True, kw_only=True):
@@ -65,13 +64,14 @@ def train(
         raise SettingError("test_share", "must be a number from 0 to 0.9", test_share)
     lead = read_whole(open_source(table, dialect))
     with blaming(table):
-        column, w = _label(lead, label), None if weight is None else _weight(lead, weight)
-        kind = _kind(task, label, column)
+        column, w = label_of(lead, label), None if weight is None else weight_of(lead, weight)
+        classes = task_of(task, label, column) == "classification"
         joined = join(lead, key, files)
     given = [name for name in (label, weight, key) if name is not None]
     X = joined.table.drop_columns(given)
-    y = np.asarray(column.to_pylist() if _is_text(column.type) else column.to_numpy())
+    y = values_of(column)
     tested = _tested(len(y), test_share, settings.get("random_state"))
+    kind = OpBoostClassifier if classes else OpBoostRegressor
     made = kind(**_agreed(joined.statements), **settings)
     made.fit(X.filter(pa.array(~tested)), y[~tested], None if w is None else w[~tested], progress=progress)
     found = _measured(made, X, y, w, tested, own=lead.drop_columns(given).column_names, joined=joined)
@@ -121,66 +121,6 @@ def _tested(rows: int, share: float, seed: int | None) -> NDArray[np.bool_]:
     tested = np.zeros(rows, dtype=bool)
     tested[np.random.default_rng(seed).permutation(rows)[: round(rows * share)]] = True
     return tested
-
-
-def _label(table: pa.Table, label: str) -> pa.ChunkedArray:
-    """Return the label, with text that is kept in a dictionary as plain text."""
-    if label not in table.column_names:
-        raise DataError(label, "must be in the table: it is the label", f"only {', '.join(table.column_names[:20])}")
-    column = table[label]
-    if isinstance(column.type, pa.DictionaryType):
-        column = column.cast(column.type.value_type)
-    gaps = pc.is_null(column, nan_is_null=True).to_numpy()
-    if gaps.any():
-        raise DataError(label, "must not be missing: it is the label", f"{gaps.sum()} rows without it")
-    kind = column.type
-    if pa.types.is_floating(kind):
-        _refuse_infinite(label, "label", column.to_numpy())
-    elif not (_is_text(kind) or pa.types.is_integer(kind) or pa.types.is_boolean(kind)):
-        raise DataError(label, "must hold numbers, truth values or text: it is the label", f"a column of type {kind}")
-    return column
-
-
-def _is_text(kind: pa.DataType) -> bool:
-    return any(test(kind) for test in (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view))
-
-
-def _refuse_infinite(name: str, what: str, values: NDArray[np.float64]) -> None:
-    wrong = ~np.isfinite(values)
-    if wrong.any():
-        row = int(wrong.argmax())
-        raise DataError(name, f"must be finite: it is the {what}", f"{values[row]} at row {row}")
-
-
-def _weight(table: pa.Table, name: str) -> NDArray[np.float64]:
-    if name not in table.column_names:
-        raise DataError(name, "must be in the table: it is the weight", f"only {', '.join(table.column_names[:20])}")
-    try:
-        found: NDArray[np.float64] = table[name].cast(pa.float64()).to_numpy()
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
-        raise DataError(name, "must hold numbers: it is the weight", f"a column of type {table[name].type}") from None
-    _refuse_infinite(name, "weight", found)
-    if (found < 0).any() or not found.any():
-        raise DataError(name, "must not be negative, nor 0 in every row: it is the weight", float(found.min()))
-    return found
-
-
-def _kind(task: str, label: str, column: pa.ChunkedArray) -> type[OpBoostClassifier] | type[OpBoostRegressor]:
-    """Return what to train for a label: text, truth values and two values alone mean classes."""
-    if task not in ("auto", "classification", "regression"):
-        raise SettingError("task", "must be one of auto, classification, regression", task)
-    fractions = pa.types.is_floating(column.type)
-    number = fractions or pa.types.is_integer(column.type)
-    if task == "auto":
-        distinct = len(pc.unique(column))
-        if 2 < distinct <= _FEW and number and not fractions:
-            raise SettingError("task", f"must be given: the label has {distinct} whole numbers", "auto")
-        task = "regression" if number and distinct > 2 else "classification"
-    if task == "regression" and not number:
-        raise DataError(label, "must hold numbers for regression: it is the label", f"a column of type {column.type}")
-    if task == "classification" and fractions and (values := column.to_numpy()).tolist() != np.rint(values).tolist():
-        raise DataError(label, "must hold whole numbers or text for classification: it is the label", "fractions")
-    return OpBoostClassifier if task == "classification" else OpBoostRegressor
 
 
 def predict(

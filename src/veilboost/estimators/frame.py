@@ -1,20 +1,16 @@
 """What a caller passes as X, as a table of columns by name."""
 
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
 from veilboost.errors import DataError, UsageError
-from veilboost.trees import as_compared
-from veilboost.vertical import Own
 
-Backend = Literal["xgboost", "lightgbm"]
 Column = Any  # an array of Arrow, or one in chunks: Arrow has no types
 
 
@@ -82,47 +78,6 @@ def _in_microseconds(name: str, column: Column) -> Column:
         return column.cast(pa.timestamp("us", kind.tz), safe=kind.unit != "ns")
     except pa.ArrowInvalid:
         raise DataError(name, "must hold times that count in microseconds", "one too far from 1970") from None
-
-
-def _is_number(kind: pa.DataType) -> bool:
-    tests = (pa.types.is_integer, pa.types.is_floating, pa.types.is_boolean, pa.types.is_decimal, pa.types.is_null)
-    return any(test(kind) for test in tests)
-
-
-def own_column(name: str, column: pa.ChunkedArray, backend: Backend) -> Own:
-    """Return a column of the lead's own: numbers, times as numbers, or categories in the order of the alphabet.
-
-    >>> own_column("town", pa.chunked_array([["Rome", None, "Oslo"]]), "xgboost")
-    Own(name='town', values=array([2, 0, 1]), categories=['Oslo', 'Rome'], unit='number')
-    """
-    kind = column.type
-    if isinstance(kind, pa.DictionaryType):
-        column, kind = column.cast(kind.value_type), kind.value_type
-    if _is_number(kind):
-        return Own(name, _finite(name, _floats(column), backend))
-    if pa.types.is_date(kind):
-        return Own(name, _floats(column.cast(pa.date32()).cast(pa.int32())), unit="days")
-    if pa.types.is_timestamp(kind):
-        return Own(name, _floats(column.cast(pa.int64())), unit="microseconds")
-    if not (pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)):
-        raise DataError(name, "must hold numbers, dates, times or text", f"a column of type {kind}")
-    listed = sorted(each for each in column.unique().to_pylist() if each is not None)
-    places = column.cast(pa.string()).combine_chunks()
-    found = pc.index_in(places, value_set=pa.array(listed, pa.string())).fill_null(-1).to_numpy(zero_copy_only=False)
-    return Own(name, found.astype(np.int64) + 1, categories=listed)
-
-
-def _finite(name: str, values: NDArray[np.float64], backend: Backend) -> NDArray[np.float64]:
-    beyond = np.isinf(as_compared(values, backend))
-    if beyond.any():
-        row = int(beyond.argmax())
-        rule = "must not be infinite" if np.isinf(values[row]) else "must be finite as float32, which XGBoost compares"
-        raise DataError(name, rule, f"{values[row]} at row {row}")
-    return values
-
-
-def _floats(column: pa.ChunkedArray) -> Any:
-    return column.cast(pa.float64(), safe=False).to_numpy()
 
 
 def refuse_infinite(names: Sequence[str], matrix: NDArray[np.float64]) -> None:

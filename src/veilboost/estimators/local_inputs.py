@@ -7,9 +7,9 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from veilboost.errors import DataError, SettingError
-from veilboost.estimators.frame import own_column
 from veilboost.local.model import Input
 from veilboost.vertical import Own
+from veilboost.vertical.own_table import own_column
 
 Bounds = tuple[float, float]
 

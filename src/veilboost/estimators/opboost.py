@@ -18,7 +18,7 @@ from sklearn.utils.validation import _check_sample_weight, check_array, check_is
 from veilboost.domain import Domain
 from veilboost.errors import DataError, SettingError, UsageError
 from veilboost.estimators.compare import PLAIN, PREPROCESSED, as_trained, scores, unprotected, without_noise
-from veilboost.estimators.frame import feature_names, own_column, refuse_infinite, table_of
+from veilboost.estimators.frame import feature_names, refuse_infinite, table_of
 from veilboost.estimators.parties import Parties
 from veilboost.estimators.plain import plainly
 from veilboost.estimators.private import Bounds, Protection, Split
@@ -28,6 +28,7 @@ from veilboost.trees import BoostingSettings, StockModel
 from veilboost.vertical import Job, LeadTable, Nominal, Thresholds, Trained, opboost, samples, together
 from veilboost.vertical.folder import save
 from veilboost.vertical.joined import attributed
+from veilboost.vertical.own_table import own_column
 from veilboost.vertical.page import Scores, model_page
 from veilboost.vertical.statement import ModelStatement, state
 

@@ -37,6 +37,7 @@ class Outcome:
     counts: dict[str, Counts]
     bill: Bill
     written: tuple[Path, ...]
+    dry_run: bool = False
 
 
 def desensitise(
@@ -66,7 +67,7 @@ def desensitise(
     _check_types(source, policy, [Leaving(column, None, as_codes) for column in request.columns], ending)
     with admitted(source, policy, request, dry_run=dry_run, progress=progress) as it:
         if dry_run:
-            return Outcome(request, it.staged.rows, it.staged.counts, it.bill, ())
+            return Outcome(request, it.staged.rows, it.staged.counts, it.bill, (), dry_run=True)
         made = it.staged.folder / f"out{ending}"
         _draw(it.staged, [Leaving(column, it.key, as_codes) for column in request.columns], made, ending, progress)
         _hand_over(it.ledger, policy, request, it.key, made, files)

@@ -3,7 +3,7 @@
 import hashlib
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import Any
@@ -17,9 +17,10 @@ from veilboost.data import Source, coded
 from veilboost.domain import Domain
 from veilboost.errors import DataError, FileError, RefusalError, blaming
 from veilboost.randomness import Bits
-from veilboost.release.desensitise import admitted
+from veilboost.release.desensitise import Outcome, Progress, admitted
 from veilboost.release.leaving import Leaving, leave
 from veilboost.release.policy import Column, Policy
+from veilboost.release.staging import Staged
 from veilboost.release.statement import Statement, state
 
 
@@ -30,6 +31,8 @@ class Released:
     codes: Mapping[str, NDArray[Any]]
     columns: tuple[Column, ...]
     statement: Statement
+    outcome: Outcome | None = None
+    """What its owner may know of it: nothing in a simulation."""
 
 
 class Door(ABC):
@@ -53,9 +56,17 @@ class PolicyDoor(Door):
     ``order`` names a column of the table that numbers its rows from 0 in the order that was agreed with the lead.
     """
 
-    def __init__(self, policy: Policy, source: Source, *, order: str) -> None:
+    def __init__(
+        self,
+        policy: Policy,
+        source: Source,
+        *,
+        order: str,
+        progress: Progress = lambda _step, _share: None,
+    ) -> None:
         rows = msgspec.structs.replace(policy.rows, carry=(order,))
         self.party, self._policy, self._source, self._order = policy.party, replace(policy, rows=rows), source, order
+        self._progress = progress
 
     @property
     def domains(self) -> dict[str, Domain]:
@@ -63,9 +74,9 @@ class PolicyDoor(Door):
 
     def release(self, *, who: str, purpose: str, job: str, columns: Sequence[str] | None, rows: int) -> Released:
         request = self._policy.permit(who, purpose, job, columns)
-        with admitted(self._source, self._policy, request, rows=rows) as it:
+        with admitted(self._source, self._policy, request, rows=rows, progress=self._progress) as it:
             leaving = [Leaving(column, it.key, as_codes=True) for column in request.columns]
-            drawn = pa.concat_tables(leave(it.staged, leaving))
+            drawn = pa.concat_tables(self._drawn(it.staged, leaving))
             places = self._places(drawn)
             codes = {each.column.name: _in_order(drawn, each.types, places) for each in leaving}
             digest = _digest(codes)
@@ -84,7 +95,20 @@ class PolicyDoor(Door):
             digest=digest,
             receipt=receipt,
         )
-        return Released(codes, request.columns, said)
+        outcome = Outcome(request, it.staged.rows, it.staged.counts, it.bill, ())
+        return Released(codes, request.columns, said, outcome)
+
+    def look(self, *, who: str, purpose: str, job: str, columns: Sequence[str] | None, rows: int) -> Outcome:
+        """Return what a release would let out and what it would cost, or refuse; nothing is drawn or charged."""
+        request = self._policy.permit(who, purpose, job, columns)
+        options: dict[str, Any] = {"rows": rows, "dry_run": True, "progress": self._progress}
+        with admitted(self._source, self._policy, request, **options) as it:
+            return Outcome(request, it.staged.rows, it.staged.counts, it.bill, (), dry_run=True)
+
+    def _drawn(self, staged: Staged, leaving: Sequence[Leaving]) -> Iterator[pa.Table]:
+        for number, table in enumerate(leave(staged, leaving), 1):
+            self._progress("drawing", number / staged.buckets)
+            yield table
 
     def _places(self, drawn: pa.Table) -> NDArray[np.int64]:
         """Return the place of each drawn row in the agreed order."""

@@ -1,20 +1,19 @@
 """A partner's policy: which columns may leave, through which mechanism, how often, to whom and what for."""
 
 import hashlib
-import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal
 
 import msgspec
 
 from veilboost.data import Dialect
 from veilboost.domain import Domain, declared
-from veilboost.errors import FileError, RefusalError, SettingError, UsageError, blaming
+from veilboost.errors import RefusalError, SettingError, UsageError, blaming
 from veilboost.mechanisms import CODE_MECHANISMS, VALUE_MECHANISMS, Mechanism, TightMap, from_settings
 from veilboost.privacy.budget import loss_of, neighbour_loss, units
-from veilboost.settings import DomainSettings, MechanismSettings, positive, printable
+from veilboost.settings import DomainSettings, MechanismSettings, convert, positive, printable, read_toml, refuse_blanks
 
 FORMAT = 1
 _WITHOUT_ROOM = ("discrete-laplace", "discrete-gaussian")  # noise without bounds, noise with a failure probability
@@ -24,7 +23,6 @@ RELEASED = [
     "unary",
 ]
 """The mechanisms through which a column may leave."""
-_T = TypeVar("_T")
 
 BLANKS = (
     "<your name>",
@@ -188,15 +186,9 @@ def load_policy(file: str | Path) -> Policy:
     """Read the policy in ``file``; an unknown key, or one that breaks its rule, is refused by name."""
     path = Path(file)
     with blaming(file):
-        try:
-            text = path.read_bytes()
-            raw = tomllib.loads(text.decode("utf-8-sig"))
-        except RecursionError:
-            raise FileError(file, "is not TOML: it is nested too deeply") from None
-        except ValueError as error:  # not UTF-8, not TOML, or a number of too many digits
-            raise FileError(file, f"is not TOML: {error}") from None
-        _refuse_blanks(raw)
-        read = _convert(raw, _File)
+        text, raw = read_toml(path)
+        refuse_blanks(raw, BLANKS)
+        read = convert(raw, _File)
         if read.format != FORMAT:
             raise SettingError("format", f"must be {FORMAT}, the only one known", read.format)
         for name in ("party", "noise_key", "ledger"):
@@ -219,7 +211,7 @@ def load_policy(file: str | Path) -> Policy:
 
 def _column(name: str, settings: dict[str, Any], read: _File) -> Column:
     place = f"columns.{name}"
-    column = _convert(settings, _Column, place)
+    column = convert(settings, _Column, place)
     try:
         domain = declared(column.domain, name)
         mechanism = _mechanism(column.mechanism, domain, place)
@@ -267,7 +259,7 @@ def _mechanism(settings: dict[str, Any], domain: Domain, place: str) -> Mechanis
         return TightMap.per_unit(domain, epsilon=epsilon)
     if "gaps" not in given:
         given.setdefault("size", domain.size)
-    return from_settings(_convert({"mechanism": name, **given}, MechanismSettings, f"{place}.mechanism"))
+    return from_settings(convert({"mechanism": name, **given}, MechanismSettings, f"{place}.mechanism"))
 
 
 def _check(read: _File, columns: Mapping[str, Column]) -> None:
@@ -285,25 +277,6 @@ def _check(read: _File, columns: Mapping[str, Column]) -> None:
     sources = [column.source for column in columns.values()]
     if len(set(sources)) < len(sources):
         raise SettingError("columns", "must each have a source of their own", sources)
-
-
-def _refuse_blanks(raw: Any, place: str = "") -> None:
-    """Refuse what a draft leaves to be filled in."""
-    if isinstance(raw, str) and raw in BLANKS:
-        raise SettingError(place, "must be filled in: the draft cannot know it", raw)
-    inside = raw.items() if isinstance(raw, dict) else enumerate(raw) if isinstance(raw, list) else ()
-    for name, each in inside:
-        _refuse_blanks(each, f"{place}[{name}]" if isinstance(raw, list) else f"{place}.{name}".strip("."))
-
-
-def _convert(raw: Any, kind: type[_T], place: str = "") -> _T:
-    """Return ``raw`` as ``kind``; msgspec names the rule and where in ``place`` it is broken."""
-    try:
-        return msgspec.convert(raw, kind)
-    except msgspec.ValidationError as error:
-        rule, _, inner = str(error).partition(" - at `$")
-        where = (place + inner.rstrip("`")).strip(".")
-        raise UsageError(f"{where}: {rule}" if where else rule) from None
 
 
 def _only(option: str, choices: Sequence[str]) -> str:

@@ -66,14 +66,14 @@ _LEGEND = (
 def show(found: Outcome) -> None:
     """Print the outcome."""
     request = found.request
-    verb = "left" if found.written else "would leave"
+    verb = "would leave" if found.dry_run else "left"
     say(f"{found.rows:,} rows {verb} for {request.who}, purpose: {request.purpose}, job: {request.job}.", "")
     table(_HEADERS, [_row(_column(found, i)) for i in range(len(request.columns))])
     both = composed({column.name: column.mechanism for column in request.columns})
     say("", _LEGEND, "", f"One column changed. {both.one_column}", f"The whole row changed. {both.whole_row}")
     spent, cap = shown(loss_of(found.bill.row_spent)), shown(loss_of(found.bill.row_cap))
     say("", f"Over all columns and all releases the row that has spent most has spent {spent} of {cap}.")
-    if not found.written:
+    if found.dry_run:
         say("Dry run: nothing was drawn, charged or written.")
     for path in found.written:
         say(f"  {path}")

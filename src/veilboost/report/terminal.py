@@ -55,6 +55,13 @@ def progress(task: str, *, quiet: bool = False) -> Iterator[Report]:
 @contextmanager
 def steps(*, quiet: bool = False) -> Iterator[Callable[[str, float], None]]:
     """Show a bar for each step of some work, with its time left; give it the step and the share that is done."""
+    with news(quiet=quiet) as (report, _):
+        yield report
+
+
+@contextmanager
+def news(*, quiet: bool = False) -> Iterator[tuple[Callable[[str, float], None], Callable[[str], None]]]:
+    """Show such bars, and above them lines of what happens, on standard error; other threads may tell lines."""
     columns = (TextColumn("{task.description}"), BarColumn(), TimeRemainingColumn())
     screen = console(stderr=True)
     with Progress(*columns, console=screen, transient=True, disable=quiet or not screen.is_terminal) as bar:
@@ -65,7 +72,11 @@ def steps(*, quiet: bool = False) -> Iterator[Callable[[str, float], None]]:
                 known[step] = bar.add_task(step, total=1.0)
             bar.update(known[step], completed=done)
 
-        yield report
+        def tell(line: str) -> None:
+            if not quiet:
+                screen.print(line, soft_wrap=True)
+
+        yield report, tell
 
 
 def spread(count: int, most: int = 12) -> list[int]:

@@ -2,7 +2,7 @@
 
 from veilboost.vertical import opboost
 from veilboost.vertical.columns import Input, Nominal, Own
-from veilboost.vertical.opboost import Job, LeadTable, Thresholds, Trained
+from veilboost.vertical.job import Job, LeadTable, Thresholds, Trained
 from veilboost.vertical.samples import needed, samples
 from veilboost.vertical.sharpening import Extrapolation
 from veilboost.vertical.together import together

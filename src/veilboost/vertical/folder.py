@@ -50,7 +50,10 @@ def save(folder: Path, model: StockModel, statement: ModelStatement, report: str
     with tempfile.TemporaryDirectory(dir=folder.parent, prefix=f".{folder.name}.") as aside:
         made, old = Path(aside) / "new", Path(aside) / "old"
         made.mkdir()
-        _write(made, model, statement, report)
+        try:
+            _write(made, model, statement, report)
+        except FileError as error:
+            raise FileError(folder, error.problem) from error
         if folder.exists():
             folder.rename(old)
         try:

@@ -30,13 +30,13 @@ def join(table: pa.Table, key: str | None, files: Sequence[Path]) -> Joined:
         return Joined(table, ())
     if key is None:
         raise DataError("key", "must be named: it says which row of a file goes with which row of the table", "none")
-    ids = _ids(table, key)
+    ids = ids_of(table, key)
     statements = []
     for file in files:
         said = statement_of(file)
         with blaming(file):
             found = read_whole(open_source(str(file)))
-            places = pc.index_in(ids, value_set=_ids(found, key).cast(ids.type, safe=False))
+            places = pc.index_in(ids, value_set=ids_of(found, key).cast(ids.type, safe=False))
             if places.null_count:
                 missing = ids.filter(pc.is_null(places))[0]
                 rule = f"must hold every row of the table; {places.null_count} of {len(ids)} are not there"
@@ -101,7 +101,7 @@ def _is_bit(name: str, column: str, mechanism: str) -> bool:
     return mechanism == "unary" and name.startswith(f"{column}=")
 
 
-def _ids(table: pa.Table, key: str) -> pa.ChunkedArray:
+def ids_of(table: pa.Table, key: str) -> pa.ChunkedArray:
     """Return the column of keys: none missing, none twice."""
     if key not in table.column_names:
         raise DataError(

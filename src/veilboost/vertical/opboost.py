@@ -13,26 +13,22 @@ What the paper calls its training process, in running order; the lead's side, th
 7. *Sharpen*, where it is wanted: `veilboost.vertical.sharpening`.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import partial
-from typing import Literal
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from veilboost.errors import DataError, PeerError, SettingError
-from veilboost.release import Door, Statement
-from veilboost.trees import BoostingSettings, RankModel, Rows, StockModel, restore, train
-from veilboost.vertical.columns import Input, ModelColumn, Nominal, Own, Packed, expand, in_order, own, pack
-from veilboost.vertical.promises import checked, remade
+from veilboost.errors import PeerError, SettingError
+from veilboost.release import Door, Outcome, Statement
+from veilboost.trees import RankModel
+from veilboost.vertical.columns import ModelColumn, Packed, pack
+from veilboost.vertical.fitting import Fitted, Gathered, Progress, finish, grow, own_features
+from veilboost.vertical.job import Answer, Job, LeadTable, Thresholds, Trained
+from veilboost.vertical.promises import checked
 from veilboost.vertical.ranks import Between
 from veilboost.vertical.sent import Opened, Sent, opened, rising
-from veilboost.vertical.sharpening import Extrapolation, Fit, noised_again, seed_of, sharpen
-from veilboost.wire import Array, Channel, Message, Traffic, telling
-
-Thresholds = Literal["up-front", "on-request"]
-Progress = Callable[[str, float], None]
+from veilboost.wire import TIMEOUT, Array, Channel, Message, Traffic, telling
 
 
 class Ask(Message, frozen=True, kw_only=True):
@@ -80,64 +76,6 @@ MESSAGES: tuple[type[Message], ...] = (Ask, Ranks, Wanted, Cuts, Done)
 """What the parties agree upon, by name and version, before they begin."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Job:
-    """What is to be trained, and how the parties go about it; ``columns`` names what each partner is asked for."""
-
-    lead: str
-    name: str
-    purpose: str
-    boosting: BoostingSettings
-    thresholds: Thresholds = "up-front"
-    nominal: Nominal = "one-hot"
-    bins: int = 1024
-    sharpen: bool = False
-    columns: Mapping[str, Sequence[str]] | None = None
-
-    @property
-    def between(self) -> Between:
-        """Where the library puts a split between two values that it has seen."""
-        return "next" if self.boosting.backend == "xgboost" else "middle"
-
-
-@dataclass(frozen=True, kw_only=True)
-class LeadTable:
-    """What the lead holds: the label, and perhaps columns, weights, and which rows decide when to stop."""
-
-    target: NDArray[np.float64]
-    columns: Sequence[Own] = ()
-    weight: NDArray[np.float64] | None = None
-    held_out: NDArray[np.bool_] | None = None
-
-
-@dataclass(frozen=True)
-class Answer:
-    """A partner's columns, unpacked and as they were agreed, and what it promises about them."""
-
-    columns: Sequence[Opened]
-    statement: Statement
-
-
-@dataclass(frozen=True, kw_only=True)
-class Trained:
-    """What the lead ends up with; ``extrapolation`` says how the model was sharpened, if it was."""
-
-    model: StockModel
-    as_it_comes: StockModel
-    extrapolation: Extrapolation | None
-    ranks: RankModel
-    inputs: tuple[Input, ...]
-    statements: tuple[Statement, ...]
-    traffic: Mapping[str, Traffic]
-
-    @property
-    def gains(self) -> dict[str, float]:
-        """What the splits of each feature gained in all, feature by feature; the library may write names otherwise."""
-        gains = self.as_it_comes.importance("total_gain")
-        names = zip(self.inputs, self.as_it_comes.features, strict=True)
-        return {each.feature: gains.get(name, 0.0) for each, name in names}
-
-
 def lead(
     channels: Sequence[Channel],
     table: LeadTable,
@@ -148,196 +86,151 @@ def lead(
 ) -> Trained:
     """Train over ``channels``, one to each partner; features stand in the ``order`` of columns, or the lead's first."""
     with telling(channels):
-        _check(channels, job)
-        own_columns = [each for column in table.columns for each in _own(column, job, len(table.target))]
+        check([channel.peer for channel in channels], job)
+        own_columns = own_features(table, job)
         for channel in channels:
-            channel.send(_ask(channel, table, job))
-        answers = {channel.peer: _receive(channel, len(table.target), job) for channel in channels}
-        gathered = _Gathered(own_columns, answers, job, order)
+            channel.send(ask(channel.peer, len(table.target), job))
+        answers = {
+            channel.peer: opened_answer(channel.peer, channel.receive(Ranks), len(table.target), job)
+            for channel in channels
+        }
+        gathered = Gathered(own_columns, answers, job, order)
         columns = gathered.columns()
-        ranks = _train(columns, table, job, progress)
-        columns = _ask_for_cuts(channels, columns, ranks, job)
-        model = as_it_comes = restore(ranks, [each.cuts for each in columns])
-        extrapolation = None
-        if job.sharpen and any(answer.columns for answer in answers.values()):
-
-            def again(draw: int, times: int) -> Fit:
-                made = _train(gathered.noised(draw, times).columns(), table, job, lambda _step, _share: None)
-                margins = partial(made.margins, [each.values for each in columns])
-                return Fit(restore(made, [each.cuts for each in columns]), margins)
-
-            model, extrapolation = sharpen(as_it_comes, again, job.boosting.task, table.target, table.weight, progress)
+        ranks = grow(columns, table, job, progress)
+        if job.thresholds == "on-request":
+            asked = wanted(columns, ranks)
+            for channel in channels:
+                channel.send(Wanted(ranks=asked.get(channel.peer, {})))
+            found = {channel.peer: receive_cuts(channel, asked.get(channel.peer, {})) for channel in channels}
+            columns = filled(columns, ranks, found)
+        fitted = finish(gathered, columns, ranks, table, progress)
         for channel in channels:
             channel.send(Done())
+    return ended(gathered, ranks, fitted, {channel.peer: channel.traffic for channel in channels})
+
+
+def ended(gathered: Gathered, ranks: RankModel, fitted: Fitted, traffic: Mapping[str, Traffic]) -> Trained:
+    """Return all that the lead ends up with."""
     return Trained(
-        model=model,
-        as_it_comes=as_it_comes,
-        extrapolation=extrapolation,
+        model=fitted.model,
+        as_it_comes=fitted.as_it_comes,
+        extrapolation=fitted.extrapolation,
         ranks=ranks,
-        inputs=tuple(each.input for each in columns),
-        statements=tuple(answer.statement for answer in answers.values()),
-        traffic={channel.peer: channel.traffic for channel in channels},
+        inputs=tuple(each.input for each in gathered.columns()),
+        statements=tuple(answer.statement for answer in gathered.answers.values()),
+        traffic=traffic,
     )
 
 
 def partner(channel: Channel, door: Door) -> Statement:
     """Answer one lead with what ``door`` lets out, and return what was promised."""
     with telling([channel]):
-        ask = channel.receive(Ask)
-        if len(set(ask.columns or ())) < len(ask.columns or ()):
-            raise PeerError(channel.peer, "asked for a column twice")
-        released = door.release(who=channel.peer, purpose=ask.purpose, job=ask.job, columns=ask.columns, rows=ask.rows)
-        up_front = ask.thresholds == "up-front"
-        packed = {
-            column.name: pack(column, released.codes[column.name], ask.between, with_cuts=up_front)
-            for column in released.columns
-        }
-        channel.send(Ranks(columns=[each.sent for each in packed.values()], statement=released.statement))
-        if not up_front:
-            channel.send(Cuts(cuts=_asked(channel, channel.receive(Wanted), packed)))
+        asked = channel.receive(Ask)
+        ranks, cuts, _ = released(channel.peer, asked, door)
+        channel.send(ranks)
+        if asked.thresholds == "on-request":
+            answer_cuts(channel, cuts)
         channel.receive(Done)
-    return released.statement
+    return ranks.statement
 
 
-def _check(channels: Sequence[Channel], job: Job) -> None:
-    if len({job.lead, *(channel.peer for channel in channels)}) <= len(channels):
-        raise SettingError("channels", "must lead to partners of different names", [each.peer for each in channels])
+def released(lead: str, asked: Ask, door: Door) -> tuple[Ranks, dict[str, NDArray[np.float64] | None], Outcome | None]:
+    """Return what the ``lead`` asked for, as ``door`` lets it out, and its cuts for when they are asked for,
+    and what its owner may know of it.
+
+    This is the only step that spends privacy.
+    """
+    if len(set(asked.columns or ())) < len(asked.columns or ()):
+        raise PeerError(lead, "asked for a column twice")
+    out = door.release(who=lead, purpose=asked.purpose, job=asked.job, columns=asked.columns, rows=asked.rows)
+    up_front = asked.thresholds == "up-front"
+    packed: list[Packed] = [
+        pack(column, out.codes[column.name], asked.between, with_cuts=up_front) for column in out.columns
+    ]
+    ranks = Ranks(columns=[each.sent for each in packed], statement=out.statement)
+    return ranks, {each.sent.name: each.cuts for each in packed}, out.outcome
+
+
+def answer_cuts(channel: Channel, cuts: Mapping[str, NDArray[np.float64] | None], timeout: float = TIMEOUT) -> None:
+    """Answer which raw values lie behind the ranks that became thresholds."""
+    asked = channel.receive(Wanted, timeout)
+    channel.send(Cuts(cuts={name: _asked(channel, name, places, cuts) for name, places in asked.ranks.items()}))
+
+
+def check(parties: Sequence[str], job: Job) -> None:
+    """Refuse partners of one name, and a job that no protocol can do."""
+    if len({job.lead, *parties}) <= len(parties):
+        raise SettingError("channels", "must lead to partners of different names", list(parties))
     if job.sharpen and job.thresholds != "up-front":
         raise SettingError("sharpen", "needs thresholds up-front: ranks alone cannot be noised again", job.thresholds)
 
 
-def _ask(channel: Channel, table: LeadTable, job: Job) -> Ask:
-    wanted = None if job.columns is None else job.columns.get(channel.peer)
+def ask(party: str, rows: int, job: Job) -> Ask:
+    """Return what a partner is asked for."""
+    named = None if job.columns is None else job.columns.get(party)
     return Ask(
         job=job.name,
         purpose=job.purpose,
-        columns=None if wanted is None else list(wanted),
-        rows=len(table.target),
+        columns=None if named is None else list(named),
+        rows=rows,
         thresholds=job.thresholds,
         between=job.between,
     )
 
 
-def _own(column: Own, job: Job, rows: int) -> Iterator[ModelColumn]:
-    if len(column.values) != rows:
-        raise DataError(column.name, f"must have a value for each of the {rows} labels", len(column.values))
-    if column.categories is None and np.isinf(column.values).any():
-        raise DataError(column.name, "must not be infinite", f"infinity at row {int(np.isinf(column.values).argmax())}")
-    return own(column, job.lead, backend=job.boosting.backend, bins=job.bins, nominal=job.nominal)
-
-
-def _receive(channel: Channel, rows: int, job: Job) -> Answer:
+def opened_answer(party: str, answer: Ranks, rows: int, job: Job) -> Answer:
     """Return a partner's columns, which must be as they were agreed, under a statement that was worked out again."""
-    answer = channel.receive(Ranks)
     said = answer.statement
-    if (said.party, said.to, said.job, said.purpose) != (channel.peer, job.lead, job.name, job.purpose):
-        raise PeerError(channel.peer, "sent a statement of another party, or about another job")
+    if (said.party, said.to, said.job, said.purpose) != (party, job.lead, job.name, job.purpose):
+        raise PeerError(party, "sent a statement of another party, or about another job")
     names = [sent.name for sent in answer.columns]
     if sorted(names) != sorted(each.column for each in said.columns) or len(set(names)) < len(names):
-        raise PeerError(channel.peer, f"sent the columns {names} with a statement about others")
-    wanted = None if job.columns is None else job.columns.get(channel.peer)
-    if wanted is not None and sorted(names) != sorted(wanted):
-        raise PeerError(channel.peer, f"sent the columns {names} where {list(wanted)} were asked for")
-    columns = [_opened(channel, sent, rows, job) for sent in answer.columns]
+        raise PeerError(party, f"sent the columns {names} with a statement about others")
+    named = None if job.columns is None else job.columns.get(party)
+    if named is not None and sorted(names) != sorted(named):
+        raise PeerError(party, f"sent the columns {names} where {list(named)} were asked for")
+    columns = [_opened(party, sent, rows, job) for sent in answer.columns]
     return Answer(columns, checked(said))
 
 
-def _opened(channel: Channel, sent: Sent, rows: int, job: Job) -> Opened:
+def _opened(party: str, sent: Sent, rows: int, job: Job) -> Opened:
     try:
         return opened(sent, rows, with_cuts=job.thresholds == "up-front")
     except ValueError as error:
-        raise PeerError(channel.peer, f"sent column {sent.name!r}, which {error}") from None
+        raise PeerError(party, f"sent column {sent.name!r}, which {error}") from None
 
 
-@dataclass(frozen=True)
-class _Gathered:
-    """The lead's own features and every partner's answer, from which the columns of a model are made."""
-
-    own: Sequence[ModelColumn]
-    answers: Mapping[str, Answer]
-    job: Job
-    order: Sequence[str] | None
-
-    def columns(self) -> list[ModelColumn]:
-        """Return all features, in order."""
-        theirs = [
-            each
-            for party, answer in self.answers.items()
-            for column in answer.columns
-            for each in expand(column, party, self.job.nominal)
-        ]
-        columns = in_order([*self.own, *theirs], self.order)
-        if not columns:
-            raise SettingError("columns", "must be at least one, of the lead or of a partner", [])
-        return columns
-
-    def noised(self, draw: int, times: int) -> "_Gathered":
-        """Return the same with every partner's column noised so many ``times`` more."""
-        answers = dict(self.answers)
-        for step in range(times):
-            answers = {party: self._again(party, answer, (draw, step)) for party, answer in answers.items()}
-        return replace(self, answers=answers)
-
-    def _again(self, party: str, answer: Answer, when: tuple[int, int]) -> Answer:
-        mechanisms = {each.column: remade(party, each) for each in answer.statement.columns}
-        columns = [
-            noised_again(
-                column,
-                mechanisms[column.sent.name],
-                self.job.between,
-                seed_of(self.job.boosting.seed, party, column.sent.name, when),
-            )
-            for column in answer.columns
-        ]
-        return Answer(columns, answer.statement)
-
-
-def _train(columns: Sequence[ModelColumn], table: LeadTable, job: Job, progress: Progress) -> RankModel:
-    def rows(chosen: NDArray[np.bool_] | None) -> Rows:
-        if chosen is None:
-            return Rows([each.values for each in columns], table.target, table.weight)
-        weight = None if table.weight is None else table.weight[chosen]
-        return Rows([each.values[chosen] for each in columns], table.target[chosen], weight)
-
-    out = table.held_out
-    return train(
-        job.boosting,
-        [each.feature for each in columns],
-        rows(None if out is None else ~out),
-        evaluation=None if out is None else rows(out),
-        progress=lambda done, of: progress("training", done / of),
-    )
-
-
-def _ask_for_cuts(
-    channels: Sequence[Channel], columns: list[ModelColumn], ranks: RankModel, job: Job
-) -> list[ModelColumn]:
-    """Ask each partner for the raw values behind its thresholds, and for nothing else, unless they are here already."""
-    if job.thresholds == "up-front":
-        return columns
-    needed = ranks.needed()
-    wanted: dict[str, dict[str, NDArray[np.int64]]] = {channel.peer: {} for channel in channels}
-    for each, places in zip(columns, needed, strict=True):
+def wanted(columns: Sequence[ModelColumn], ranks: RankModel) -> dict[str, dict[str, Array]]:
+    """Return for each partner and column the ranks that became thresholds, which is all that it is asked about."""
+    found: dict[str, dict[str, Array]] = {each.input.party: {} for each in columns}
+    for each, places in zip(columns, ranks.needed(), strict=True):
         if each.asked:
-            wanted[each.input.party][each.input.column] = places
-    for channel in channels:
-        channel.send(Wanted(ranks={name: Array.of(places) for name, places in wanted[channel.peer].items()}))
-    found = {channel.peer: _receive_cuts(channel, wanted[channel.peer]) for channel in channels}
-    return [_filled(each, places, found) for each, places in zip(columns, needed, strict=True)]
+            found[each.input.party][each.input.column] = Array.of(places)
+    return found
 
 
-def _receive_cuts(channel: Channel, wanted: Mapping[str, NDArray[np.int64]]) -> dict[str, NDArray[np.float64]]:
-    answer = channel.receive(Cuts)
+def receive_cuts(
+    channel: Channel, asked: Mapping[str, Array], timeout: float = TIMEOUT
+) -> dict[str, NDArray[np.float64]]:
+    """Return the raw values behind a partner's thresholds, one for each, and rising."""
+    answer = channel.receive(Cuts, timeout)
     cuts = {name: array.read() for name, array in answer.cuts.items()}
-    if set(cuts) != set(wanted):
-        raise PeerError(channel.peer, f"sent cuts of the columns {sorted(cuts)} where {sorted(wanted)} were asked for")
-    for name, places in wanted.items():
+    if set(cuts) != set(asked):
+        raise PeerError(channel.peer, f"sent cuts of the columns {sorted(cuts)} where {sorted(asked)} were asked for")
+    for name, places in asked.items():
         found = cuts[name]
-        if found.dtype != np.float64 or len(found) != len(places):
+        if found.dtype != np.float64 or len(found) != len(places.read()):
             raise PeerError(channel.peer, f"sent no cut for each threshold of column {name!r}")
         if not rising(found):
             raise PeerError(channel.peer, f"sent cuts of column {name!r} that do not rise")
     return cuts
+
+
+def filled(
+    columns: Sequence[ModelColumn], ranks: RankModel, found: Mapping[str, Mapping[str, NDArray[np.float64]]]
+) -> list[ModelColumn]:
+    """Return the columns with the cuts that their partners told."""
+    return [_filled(each, places, found) for each, places in zip(columns, ranks.needed(), strict=True)]
 
 
 def _filled(
@@ -350,17 +243,13 @@ def _filled(
     return replace(column, cuts=cuts)
 
 
-def _asked(channel: Channel, wanted: Wanted, packed: Mapping[str, Packed]) -> dict[str, Array]:
-    """Return the cuts that the lead wants to know; only those that exist."""
-    answer = {}
-    for name, array in wanted.ranks.items():
-        cuts = packed[name].cuts if name in packed else None
-        places = array.read()
-        if (
-            cuts is None
-            or places.dtype.kind not in "iu"
-            or (len(places) and not 1 <= places.min() <= places.max() <= len(cuts))
-        ):
-            raise PeerError(channel.peer, f"asked for cuts of column {name!r} that do not exist")
-        answer[name] = Array.of(cuts[places - 1])
-    return answer
+def _asked(channel: Channel, name: str, wanted: Array, held: Mapping[str, NDArray[np.float64] | None]) -> Array:
+    """Return the cuts of a column that the lead wants to know; only those that exist."""
+    cuts, places = held.get(name), wanted.read()
+    if (
+        cuts is None
+        or places.dtype.kind not in "iu"
+        or (len(places) and not 1 <= places.min() <= places.max() <= len(cuts))
+    ):
+        raise PeerError(channel.peer, f"asked for cuts of column {name!r} that do not exist")
+    return Array.of(cuts[places - 1])

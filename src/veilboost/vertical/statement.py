@@ -10,7 +10,7 @@ import msgspec
 from veilboost.privacy import DistanceLDP, compose
 from veilboost.release.statement import Statement
 from veilboost.vertical.columns import Input
-from veilboost.vertical.opboost import Job, Thresholds, Trained
+from veilboost.vertical.job import Job, Thresholds, Trained
 from veilboost.vertical.sharpening import Extrapolation
 
 FORMAT = 1

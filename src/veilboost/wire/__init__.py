@@ -1,7 +1,7 @@
 """What parties send each other: messages, keys, and the channels that carry them. Knows nothing of trees."""
 
 from veilboost.wire.authority import Authority, load_authority, new_authority
-from veilboost.wire.channel import Channel, MemoryChannel, Traffic, memory_pair
+from veilboost.wire.channel import TIMEOUT, Channel, MemoryChannel, Traffic, memory_pair
 from veilboost.wire.codec import Array, Message, Refusal, decode, encode, kind_of
 from veilboost.wire.denied import deny
 from veilboost.wire.dial import PORT, dial, parse_address
@@ -15,6 +15,7 @@ from veilboost.wire.values import Values
 __all__ = [
     "PORT",
     "PROTOCOL",
+    "TIMEOUT",
     "Array",
     "Authority",
     "Channel",

@@ -68,16 +68,21 @@ class Channel(ABC):
         self.traffic.received[arrived] += len(body)
         if arrived == kind_of(kind):
             return self._read(body, kind)
-        reason = plain(self._read(body, Refusal).reason)
-        self._over = True
+        refusal = self._read(body, Refusal)
+        reason, self._over = plain(refusal.reason), True
+        if refusal.again:
+            raise LineError(self.peer, f"stopped for now: {reason}")
         raise RefusalError(f"{self.peer}: {reason}", "another party stopped")
 
-    def refuse(self, reason: str) -> None:
-        """Tell the other side why this one does not go on: once, if it still listens, and has not stopped itself."""
+    def refuse(self, reason: str, *, again: bool = False) -> None:
+        """Tell the other side why this one does not go on: once, if it still listens, and has not stopped itself.
+
+        With ``again`` the same two may go on over another line.
+        """
         if not self._over:
             self._over = True
             with suppress(LineError):
-                self.send(Refusal(reason=reason), timeout=_PARTING)
+                self.send(Refusal(reason=reason, again=again), timeout=_PARTING)
 
     def close(self) -> None:
         """Give the line up."""

@@ -50,9 +50,10 @@ class Message(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
 
 class Refusal(Message, frozen=True, kw_only=True):
-    """The other side will not go on, and says why."""
+    """The other side will not go on, and says why; ``again`` if it may, over another line."""
 
     reason: str
+    again: bool = False
 
 
 M = TypeVar("M", bound=Message)
@@ -76,7 +77,7 @@ def decode(body: bytes | bytearray, kind: type[M]) -> M:
     """Read a body as a message of ``kind``; raises ValueError where it is none.
 
     >>> decode(encode(Refusal(reason="no")), Refusal)
-    Refusal(reason='no')
+    Refusal(reason='no', again=False)
     """
     try:
         return msgspec.msgpack.decode(body, type=kind)

@@ -46,7 +46,7 @@ class Listener:
             raise SettingError("parties", "must be others than the lead itself", keys.name)
         self._keys, self._hello, self._say = keys, hello(messages), refused
         self._context = server_context(keys)
-        self._waiting: dict[str, SimpleQueue[TlsChannel]] = {party: SimpleQueue() for party in parties}
+        self._waiting: dict[str, SimpleQueue[TlsChannel | None]] = {party: SimpleQueue() for party in parties}
         self._current: dict[str, TlsChannel] = {}
         self._lines: list[TlsChannel] = []
         self._refused: deque[str] = deque(maxlen=_KEPT)
@@ -66,13 +66,23 @@ class Listener:
     def channel(self, party: str, timeout: float) -> TlsChannel:
         """Wait until ``party`` has dialled, and return the line to it."""
         try:
-            return self._waiting[party].get(timeout=timeout)
+            found = self._waiting[party].get(timeout=timeout)
         except Empty:
             turned = f"; turned away meanwhile: {'; '.join(self._refused)}" if self._refused else ""
             raise LineError(party, f"did not dial within {timeout:g} seconds{turned}") from None
+        if found is None:
+            self.wake()
+            raise LineError(party, "is not waited for any more")
+        return found
+
+    def wake(self) -> None:
+        """Let nobody wait for a party any more."""
+        for each in self._waiting.values():
+            each.put(None)
 
     def close(self) -> None:
         """Listen no more, and close every line."""
+        self.wake()
         self._bell.close()
         with self._lock:
             for sock in self._open:

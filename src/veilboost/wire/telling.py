@@ -6,6 +6,8 @@ from contextlib import contextmanager
 from veilboost.errors import LineError, PeerError, RefusalError, UsageError
 from veilboost.wire.channel import Channel
 
+INTERRUPTED = "somebody there interrupted it; it can go on"
+
 
 @contextmanager
 def telling(channels: Sequence[Channel]) -> Iterator[None]:
@@ -30,11 +32,14 @@ def telling(channels: Sequence[Channel]) -> Iterator[None]:
     except UsageError:
         _tell(channels, "cannot take part: there is a mistake in its own table or settings")
         raise
+    except KeyboardInterrupt:
+        _tell(channels, INTERRUPTED, again=True)
+        raise
     except BaseException:
         _tell(channels, "stopped")
         raise
 
 
-def _tell(channels: Sequence[Channel], reason: str) -> None:
+def _tell(channels: Sequence[Channel], reason: str, *, again: bool = False) -> None:
     for channel in channels:
-        channel.refuse(reason)
+        channel.refuse(reason, again=again)

@@ -10,6 +10,7 @@ import ssl
 import struct
 import time
 from collections.abc import Callable
+from contextlib import suppress
 
 from veilboost.errors import LineError, PeerError
 from veilboost.wire.channel import Admit, Channel
@@ -47,6 +48,12 @@ class TlsChannel(Channel):
             socket.socket.shutdown(self._socket, socket.SHUT_RDWR)  # ssl's own would let a writer go on in the clear
         except OSError:
             return
+
+    def deafen(self, problem: str) -> None:
+        """Let whoever waits on the line, in any thread, hear the ``problem`` and nothing else; it can still speak."""
+        self._aborted = problem
+        with suppress(OSError):
+            socket.socket.shutdown(self._socket, socket.SHUT_RD)
 
     def close(self) -> None:
         """Give the line up; after a refusal wait a moment, so that it is read before the line is gone."""
