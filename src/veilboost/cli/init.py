@@ -49,3 +49,37 @@ def example(
 
     for file in write_example(folder):
         terminal.say(str(file))
+
+
+@app.command("job")
+def job(
+    who: Annotated[str, typer.Argument(metavar="WHO", help="Whose example: bank, shop or clinic.")] = "bank",
+    out: Annotated[Path, typer.Option("--out", help="The file to write.")] = Path("job.toml"),
+) -> None:
+    """Write a commented job file for a lead; the bank's fits the tables of veilboost init example."""
+    from veilboost.vertical.examples import job_example
+
+    _write(out, job_example(who))
+
+
+@app.command("partner")
+def partner(
+    who: Annotated[str, typer.Argument(metavar="WHO", help="Whose example: bank, shop or clinic.")] = "shop",
+    out: Annotated[Path, typer.Option("--out", help="The file to write.")] = Path("partner.toml"),
+) -> None:
+    """Write a commented file for a partner; the shop's fits the tables of veilboost init example."""
+    from veilboost.vertical.examples import partner_example
+
+    _write(out, partner_example(who))
+
+
+def _write(out: Path, text: str) -> None:
+    from veilboost.errors import FileError
+    from veilboost.files import check_writable, write_whole
+    from veilboost.report import terminal
+
+    if out.exists():
+        raise FileError(out, "is there already")
+    check_writable(out)
+    write_whole(out, text)
+    terminal.say(f"{out}: an example, with comments; change it to what is yours")

@@ -1,5 +1,5 @@
 """The `veilboost` command and how it ends: 0 done, 1 refuted or altered, 2 the user's mistake, 3 ours, 4 refused by
-the policy, 130 interrupted.
+the policy, 5 another party's, or the line's, 130 interrupted.
 """
 
 import logging
@@ -13,9 +13,9 @@ import typer
 from typer.exceptions import TyperException
 
 import veilboost
-from veilboost.cli import audit, bench, certify, data, demo, init, keys, ledger, study, train
+from veilboost.cli import audit, bench, certify, data, demo, init, keys, ledger, parties, study, train
 from veilboost.cli import desensitise as desensitising
-from veilboost.errors import EvidenceError, FileError, RefusalError, UsageError, VeilboostError
+from veilboost.errors import EvidenceError, FileError, PeerError, RefusalError, UsageError, VeilboostError
 
 _INTERRUPTED = 130
 
@@ -27,11 +27,14 @@ app = typer.Typer(
     help="Boosted trees across organisations that may not show each other their data. Every privacy figure is "
     "computed from the integers that are sampled, and an attack has tried to refute it.",
     epilog="Exit codes: 0 done, 1 an audit refuted its claim or a record was altered, 2 a mistake in the call or the "
-    "data, 3 a failed check of our own, 4 refused by the policy or a budget, 130 interrupted.",
+    "data, 3 a failed check of our own, 4 refused by the policy or a budget, 5 another party or the line to "
+    "it failed, 130 interrupted.",
 )
 app.command("certify")(certify.certify)
 app.command("demo")(demo.demo)
 app.command("desensitise")(desensitising.desensitise)
+app.command("join")(parties.join)
+app.command("lead")(parties.lead)
 app.command("train")(train.train)
 app.command("predict")(train.predict)
 app.add_typer(audit.app, name="audit")
@@ -91,14 +94,8 @@ def _run() -> int:
         code = app(standalone_mode=False)
     except TyperException as error:
         return _fail(error.format_message(), error.exit_code)
-    except UsageError as error:
-        return _fail(str(error), 2)
-    except RefusalError as error:
-        return _fail(f"refused: {error}", 4)
-    except EvidenceError as error:
-        return _fail(f"ALTERED: {error}", 1)
     except VeilboostError as error:
-        return _fail(f"a check of our own failed, nothing was released: {error}", 3)
+        return _ended(error)
     except BrokenPipeError:
         return _closed_pipe()
     except OSError as error:
@@ -108,6 +105,20 @@ def _run() -> int:
     if code == _INTERRUPTED:
         return _fail("interrupted", code)
     return code if isinstance(code, int) else 0
+
+
+def _ended(error: VeilboostError) -> int:
+    match error:
+        case UsageError():
+            return _fail(str(error), 2)
+        case RefusalError():
+            return _fail(f"refused: {error}", 4)
+        case EvidenceError():
+            return _fail(f"ALTERED: {error}", 1)
+        case PeerError():
+            return _fail(str(error), 5)
+        case _:
+            return _fail(f"a check of our own failed, nothing was released: {error}", 3)
 
 
 def _fail(message: str, code: int) -> int:
