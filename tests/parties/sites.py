@@ -57,6 +57,15 @@ wait = {wait}
 """
 
 
+_INTERRUPTIBLE = """
+import signal
+from veilboost.cli.main import main
+signal.signal(signal.SIGINT, signal.default_int_handler)
+main()
+"""
+"""The command as a person starts it: a suite that runs in the background hands down that interrupts are ignored."""
+
+
 @dataclass(frozen=True)
 class Sites:
     """Two parties in one folder."""
@@ -89,7 +98,7 @@ class Sites:
     def start(self, side: str, *options: str, dies: str = "") -> "subprocess.Popen[str]":
         """Start the process of one side, which perhaps ``dies`` at a point."""
         given = [side, {"lead": "job.toml", "join": "partner.toml"}[side], *options]
-        program = [sys.executable, __file__, dies] if dies else [sys.executable, "-m", "veilboost"]
+        program = [sys.executable, __file__, dies] if dies else [sys.executable, "-c", _INTERRUPTIBLE]
         paths = os.pathsep.join([str(Path(__file__).parents[1])])
         return subprocess.Popen(
             [*program, *given],
