@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-from veilboost.errors import EvidenceError, FileError, SettingError
+from veilboost.errors import EvidenceError, FileError, SettingError, blaming
 
 SUMS = "SHA256SUMS"
 
@@ -151,23 +151,28 @@ def check_free(folder: Path, names: Collection[str]) -> None:
         raise FileError(folder, "is there already and is no model folder alone; name another, or remove it")
 
 
-def write_folder(folder: Path, contents: Mapping[str, bytes]) -> None:
+def write_folder(folder: Path, contents: Mapping[str, bytes], *, replacing: Collection[str] = ()) -> None:
     """Write a folder and the digests of its files aside, then put it in the place of an older one, or not at all.
+
+    The older one may hold files of the same names, or of names ``replacing``. Of two folders only one can be moved at a
+    time: between them there is none for an instant, and a machine that stops just then has both in a hidden folder
+    beside the place.
 
     >>> with tempfile.TemporaryDirectory() as place:
     ...     write_folder(Path(place, "model"), {"a.txt": b"1"})
     ...     read_folder(Path(place, "model"), ["a.txt"])
     {'a.txt': b'1'}
     """
-    check_free(folder, contents)
+    check_free(folder, {*contents, *replacing})
     folder.parent.mkdir(parents=True, exist_ok=True)
     sums = "".join(f"{_sha256(content)}  {name}\n" for name, content in sorted(contents.items()))
     with tempfile.TemporaryDirectory(dir=folder.parent, prefix=f".{folder.name}.") as aside:
         made, old = Path(aside) / "new", Path(aside) / "old"
         made.mkdir()
-        for name, content in {**contents, SUMS: sums.encode()}.items():
-            (made / name).write_bytes(content)
-            settle(made / name)
+        with blaming(folder):
+            for name, content in {**contents, SUMS: sums.encode()}.items():
+                (made / name).write_bytes(content)
+                settle(made / name)
         if folder.exists():
             folder.rename(old)
         try:
@@ -178,14 +183,16 @@ def write_folder(folder: Path, contents: Mapping[str, bytes]) -> None:
             raise
 
 
-def read_folder(folder: Path, names: Collection[str]) -> dict[str, bytes]:
-    """Return the files ``names`` of a folder, each of which must have the digest that was written down."""
+def read_folder(folder: Path, *kinds: Collection[str]) -> dict[str, bytes]:
+    """Return the files of a folder of one of these ``kinds``; each must have the digest that was written down."""
     sums = folder / SUMS
     if not sums.is_file():
         raise FileError(folder, f"is no model folder: it has no {SUMS}")
-    lines = re.findall(r"([0-9a-f]{64})  ([^\n]+)\n", sums.read_text(encoding="utf-8", errors="replace"))
-    if [name for _, name in lines] != sorted(names):
-        raise EvidenceError(f"{sums} is not as it was written: the digests of {', '.join(sorted(names))}")
+    found = re.fullmatch(rb"(?:[0-9a-f]{64}  [a-z.]+\n)+", sums.read_bytes())
+    lines = [] if found is None else [line.split("  ") for line in found[0].decode().splitlines()]
+    if [name for _, name in lines] not in [sorted(kind) for kind in kinds]:
+        wanted = ", or of ".join(", ".join(sorted(kind)) for kind in kinds)
+        raise EvidenceError(f"{sums} is not as it was written: the digests of {wanted}")
     return {name: _unaltered(folder / name, digest) for digest, name in lines}
 
 

@@ -227,14 +227,14 @@ def test_a_program_that_stops_leaves_the_old_model_or_none(
     with monkeypatch.context() as patch:
         for owner, name in ((Path, "write_bytes"), (Path, "write_text"), (Path, "rename"), (Path, "replace")):
             patch.setattr(owner, name, stopping(getattr(owner, name)))
-        patch.setattr("veilboost.vertical.folder.settle", stopping(lambda _: None))
+        patch.setattr("veilboost.files.settle", stopping(lambda _: None))
         try:
             save(folder, *made("xgboost"), "report")
         except StopError:
             expected = "lightgbm" if before else None
         else:
             expected = "xgboost"
-    steps = 1 + 3 + 4 + before + 1  # the model, three files beside it, each settled, the old one away, the new one in
+    steps = 4 + 4 + before + 1  # four files, each settled, the old one away, the new one in
     assert (expected == "xgboost") == (step >= steps)
     assert (load(folder).model.backend if folder.exists() else None) == expected
     assert {path.name for path in tmp_path.iterdir()} <= {"model"}

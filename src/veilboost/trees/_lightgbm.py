@@ -14,7 +14,6 @@ from veilboost.trees.settings import BoostingSettings
 
 __all__ = ["combine", "inspect", "places", "restore"]
 
-file_name = "model.txt"
 kinds = ("weight", "gain", "total_gain")
 
 _OBJECTIVES = {"binary": "binary", "multiclass": "multiclass", "regression": "regression"}

@@ -15,7 +15,6 @@ from veilboost.trees.settings import BoostingSettings
 
 __all__ = ["combine", "inspect", "places", "restore"]
 
-file_name = "model.json"
 kinds = ("weight", "gain", "cover", "total_gain", "total_cover")
 
 _OBJECTIVES = {"binary": "binary:logistic", "multiclass": "multi:softprob", "regression": "reg:squarederror"}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
@@ -11,16 +11,18 @@ from numpy.typing import NDArray
 
 if TYPE_CHECKING:
     from veilboost.trees.rows import Feature, Rows
-    from veilboost.trees.settings import BoostingSettings, Task
+    from veilboost.trees.settings import Backend, BoostingSettings, Task
 
 Progress = Callable[[int, int], None]
 Floats = NDArray[np.float64]
+
+FILES: Mapping[Backend, str] = {"xgboost": "model.json", "lightgbm": "model.txt"}
+"""What the file of a model is called, by library."""
 
 
 class Library(Protocol):
     """One boosting library; a model is the bytes of its file, a booster the library's own object."""
 
-    file_name: str
     kinds: tuple[str, ...]
 
     def check_parameters(self, settings: BoostingSettings) -> None:

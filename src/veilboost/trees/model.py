@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from veilboost.errors import DataError, FileError, SettingError, blaming
 from veilboost.files import write_whole
-from veilboost.trees.library import Floats, Library, Progress, library
+from veilboost.trees.library import FILES, Floats, Library, Progress, library
 from veilboost.trees.rows import Columns, Feature, Rows, check_columns
 
 if TYPE_CHECKING:
@@ -178,7 +178,7 @@ class StockModel:
 
     def save(self, folder: Path) -> Path:
         """Write the library's own file into ``folder``, and return its path."""
-        path = Path(folder) / library(self.backend).file_name
+        path = Path(folder) / FILES[self.backend]
         with blaming(path):
             write_whole(path, self.model.decode())
         return path
@@ -207,12 +207,11 @@ def combine(parts: Sequence[tuple[StockModel, float]]) -> StockModel:
 
 def _found(path: Path) -> Path:
     """Return the one file of a model."""
-    names = {"model.json": path / "model.json", "model.txt": path / "model.txt"}
     if not path.is_dir():
         if path.suffix not in {".json", ".txt"}:
             raise FileError(path, "is neither a folder nor a .json file of XGBoost nor a .txt file of LightGBM")
         return path
-    there = [file for file in names.values() if file.exists()]
+    there = [path / name for name in FILES.values() if (path / name).exists()]
     if len(there) != 1:
         raise FileError(path, "must hold either model.json or model.txt" + (", not both" if there else ""))
     return there[0]
