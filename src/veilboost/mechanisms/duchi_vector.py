@@ -71,18 +71,25 @@ class DuchiVector(VectorMechanism):
 
 @compiled
 def _turn(codes: NDArray[Any], size: int, slope: int, towards: int, words: Words, out: NDArray[np.int8]) -> None:
-    """Draw signs u by each row and t alike, and turn t by its agreement with u and the last word."""
+    """Draw signs u by each row and t alike, and turn t by its agreement with u and the last word.
+
+    Loops are kept plain, and of a fixed length where they can be: so the compiler does many numbers in one step.
+    """
     d, lowest = codes.shape[1], HALF - slope * (size + 1)
+    blocks = -(-d // TOTAL_BITS)
+    t = np.empty(blocks * TOTAL_BITS + 1, dtype=np.int8)  # the last bit of a word is never set, nor read
     for i in range(len(codes)):
-        agreement = 0
-        for first in range(0, d, TOTAL_BITS):
-            bits = words[i, d + first // TOTAL_BITS]
-            for j in range(first, min(d, first + TOTAL_BITS)):
-                t = 2 * (bits >> (j - first) & 1) - 1
-                u = 2 * (words[i, j] < lowest + 2 * slope * np.int64(codes[i, j])) - 1
-                out[i, j] = t
-                agreement += t * u
-        wanted = 1 if words[i, words.shape[1] - 1] < towards else -1
-        turn = np.int8(-1) if agreement * wanted < 0 else np.int8(1)
+        row, drawn, u = codes[i], words[i], out[i]
         for j in range(d):
-            out[i, j] *= turn
+            u[j] = drawn[j] < lowest + 2 * slope * np.int64(row[j])
+        for block in range(blocks):
+            bits, here = drawn[d + block], t[block * TOTAL_BITS :]
+            for j in range(TOTAL_BITS + 1):
+                here[j] = bits >> j & 1
+        apart = 0
+        for j in range(d):
+            apart += u[j] ^ t[j]
+        wanted = 1 if drawn[-1] < towards else -1
+        turn = np.int8(-1) if (d - 2 * apart) * wanted < 0 else np.int8(1)
+        for j in range(d):
+            u[j] = turn * (2 * t[j] - 1)
