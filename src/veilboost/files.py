@@ -188,7 +188,7 @@ def read_folder(folder: Path, *kinds: Collection[str]) -> dict[str, bytes]:
     sums = folder / SUMS
     if not sums.is_file():
         raise FileError(folder, f"is no model folder: it has no {SUMS}")
-    found = re.fullmatch(rb"(?:[0-9a-f]{64}  [a-z.]+\n)+", sums.read_bytes())
+    found = re.fullmatch(rb"(?:[0-9a-f]{64}  [a-z.-]+\n)+", sums.read_bytes())
     lines = [] if found is None else [line.split("  ") for line in found[0].decode().splitlines()]
     if [name for _, name in lines] not in [sorted(kind) for kind in kinds]:
         wanted = ", or of ".join(", ".join(sorted(kind)) for kind in kinds)

@@ -15,7 +15,7 @@ from veilboost.release import PolicyDoor, load_policy
 from veilboost.vertical import joining
 from veilboost.vertical.folder import load
 from veilboost.vertical.meeting import Offer
-from veilboost.vertical.opboost import Ask, released
+from veilboost.vertical.opboost import Ask, Training, released
 from veilboost.vertical.plans import PartnerPlan, load_plan
 from veilboost.vertical.steps import Steps
 
@@ -140,8 +140,7 @@ def test_what_is_kept_is_for_the_very_same_request_alone(sites: Sites, tmp_path:
         purpose="default risk",
         columns=["spend"],
         rows=400,
-        thresholds="up-front",
-        between="next",
+        use=Training(thresholds="up-front", between="next"),
     )
     door = PolicyDoor(policy, NumberedSource(open_source(str(here.folder / "shop.csv")), "place"), order="place")
     ranks, _, _ = released("bank", asked, door)

@@ -71,7 +71,7 @@ def test_every_column_is_charged_before_anything_of_it_is_drawn(
 
 def test_noise_is_permanent_over_jobs_and_paid_for_once(tmp_path: Path) -> None:
     party = settled(tmp_path, "bank")
-    sent = [dict(asked({"bank": door(party)}).bodies("bank", "lead"))["Ranks/2"] for _ in range(3)]
+    sent = [dict(asked({"bank": door(party)}).bodies("bank", "lead"))["Ranks/3"] for _ in range(3)]
     assert len({repr(decode(body, Ranks).columns) for body in sent}) == 1
     assert party.charges() == [{"age": ROWS, "colour": ROWS}, *2 * [{"age": 0, "colour": 0}]]
 
@@ -79,7 +79,7 @@ def test_noise_is_permanent_over_jobs_and_paid_for_once(tmp_path: Path) -> None:
 def test_rows_stand_in_the_order_that_was_agreed_and_not_as_stored(tmp_path: Path) -> None:
     party = settled(tmp_path, "bank", columns={"age": SURE})
     order = np.random.default_rng(4).permutation(ROWS)
-    body = dict(asked({"bank": door(party, order=order)}).bodies("bank", "lead"))["Ranks/2"]
+    body = dict(asked({"bank": door(party, order=order)}).bodies("bank", "lead"))["Ranks/3"]
     _, ranks = np.unique(TABLE["age"].to_numpy()[np.argsort(order)], return_inverse=True)
     assert (decode(body, Ranks).columns[0].values.read(ROWS) == ranks + 1).all()
 

@@ -18,8 +18,7 @@ from hypothesis import strategies as st
 from talking import HELD, job, people, train, trained
 
 from veilboost.errors import EvidenceError, FileError, SettingError
-from veilboost.trees import StockModel
-from veilboost.vertical import samples
+from veilboost.vertical import Trained, samples
 from veilboost.vertical.folder import check_place, load, save
 from veilboost.vertical.statement import ModelStatement, state
 
@@ -27,9 +26,9 @@ BACKENDS = ["xgboost", "lightgbm"]
 
 
 @cache
-def made(backend: str) -> tuple[StockModel, ModelStatement]:
+def made(backend: str) -> tuple[Trained, ModelStatement]:
     found = trained(train(job(list(HELD), backend=backend)))
-    return found.model, state(found, job(list(HELD), backend=backend), rows=300, classes=[0, 1])
+    return found, state(found, job(list(HELD), backend=backend), rows=300, classes=[0, 1])
 
 
 @pytest.fixture(scope="module", params=BACKENDS)
@@ -48,7 +47,9 @@ def seal(folder: Path) -> None:
 
 def test_a_folder_is_read_as_it_was_written(saved: Path) -> None:
     found = load(saved)
-    assert (found.model, found.statement) == made(found.model.backend)
+    trained, statement = made(found.model.backend)
+    assert (found.model, found.statement) == (trained.model, statement)
+    assert found.for_noise == trained.model
     name = {"xgboost": "model.json", "lightgbm": "model.txt"}[found.model.backend]
     assert {path.name for path in saved.iterdir()} == {name, "statement.json", "report.html", "SHA256SUMS"}
     assert [path.name for path in saved.parent.iterdir()] == ["model"]
@@ -174,7 +175,7 @@ def test_a_file_that_nobody_lists_changes_nothing(tmp_path: Path) -> None:
     save(folder, *made("xgboost"), "report")
     (folder / "model.txt").write_text("another")
     (folder / "notes.txt").write_text("mine")
-    assert load(folder).model == made("xgboost")[0]
+    assert load(folder).model == made("xgboost")[0].model
 
 
 def test_an_older_model_is_replaced_also_by_one_of_the_other_library(tmp_path: Path) -> None:

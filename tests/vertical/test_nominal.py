@@ -119,7 +119,7 @@ def test_more_categories_than_columns_can_be_are_refused_unless_they_are_native(
     names: list[Any] = [f"town {n}" for n in range(1025)]
     places = np.arange(1, 1026).astype(np.uint16)
     sent = Sent(name="town", form="categories", count=1025, values=Values.of(places), categories=names)
-    column = opened(sent, 1025, with_cuts=True)
+    column = opened(sent, 1025, "cuts")
     with pytest.raises(DataError, match="column 'town' must have at most 1024 categories for one column each"):
         list(expand(column, "shop", "one-hot"))
     (native,) = expand(column, "shop", "native")

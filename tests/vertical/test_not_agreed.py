@@ -132,7 +132,7 @@ RANKS: list[tuple[str, str, Callable[[Ranks], Any], str]] = [
         "stated settings of no mechanism for column 'spend'"),
     ("settings that are huge", "bank", stated(first={"settings": {"mechanism": "tight", "epsilon": 1, "size": 2**62}}),
         "stated settings of no mechanism for column 'spend'"),
-    ("another message", "bank", lambda _: Done(), "sent Done/1 where Ranks/2 was expected"),
+    ("another message", "bank", lambda _: Done(), "sent Done/1 where Ranks/3 was expected"),
 ]  # fmt: skip
 CUTS: list[tuple[str, str, Callable[[Cuts], Any], str]] = [
     ("cuts for nothing", "bank", lambda m: Cuts(cuts={}), "sent cuts of the columns [] where ['age', 'spend'] were"),
@@ -177,14 +177,14 @@ def test_cuts_that_were_not_asked_for_are_refused(party: str, change: Any, words
 
 
 def test_cuts_up_front_where_they_are_to_be_asked_for_are_refused() -> None:
-    up_front = decode(dict(train(job(["bank"])).bodies("bank", "lead"))["Ranks/2"], Ranks)
+    up_front = decode(dict(train(job(["bank"])).bodies("bank", "lead"))["Ranks/3"], Ranks)
     change = columns("spend", cuts=up_front.columns[0].cuts)
     found = train(job(["bank"], thresholds="on-request"), changes={"bank": of_kind(Ranks, change)})
     check_refused(found, "bank", "sent column 'spend', which has cuts that were not asked for")
 
 
 def test_columns_that_were_agreed_but_not_asked_for_are_refused() -> None:
-    whole = decode(dict(train(job(["bank"])).bodies("bank", "lead"))["Ranks/2"], Ranks)
+    whole = decode(dict(train(job(["bank"])).bodies("bank", "lead"))["Ranks/3"], Ranks)
     made = job(["bank"], columns={"bank": ["spend"]})
     found = train(made, changes={"bank": of_kind(Ranks, lambda _: whole)})
     check_refused(found, "bank", "sent the columns ['spend', 'age'] where ['spend'] were asked for")
@@ -203,7 +203,7 @@ ASKS: list[tuple[str, Callable[[Ask], Message], str]] = [
     ("unknown column", lambda m: msgspec.structs.replace(m, columns=["spend", "x"]), "'bank' has no column 'x'"),
     ("a column twice", lambda m: msgspec.structs.replace(m, columns=["age", "age"]), "asked for a column twice"),
     ("other rows", lambda m: msgspec.structs.replace(m, rows=7), "the table of bank: must have the 7 rows that were"),
-    ("another message", lambda m: Done(), "sent Done/1 where Ask/1 was expected"),
+    ("another message", lambda m: Done(), "sent Done/1 where Ask/2 was expected"),
 ]
 
 
@@ -233,7 +233,7 @@ def test_cuts_that_do_not_exist_are_not_given(wanted: dict[str, Any], words: str
     assert isinstance(found.partners["shop"], PeerError)
     assert words in str(found.partners["shop"])
     assert words in str(found.lead)
-    assert [kind for kind, _ in found.bodies("shop", "lead")] == ["Ranks/2", "Refusal/1"]
+    assert [kind for kind, _ in found.bodies("shop", "lead")] == ["Ranks/3", "Refusal/1"]
 
 
 def test_two_partners_of_one_name_are_refused_before_anything_is_asked() -> None:
@@ -301,8 +301,8 @@ def test_a_spoilt_message_is_used_or_refused_and_never_worse(message: tuple[str,
     line = Told(kind, body)
     made = job(["clinic"], thresholds="on-request")
     try:
-        if kind == "Ranks/2":
-            opboost.opened_answer("clinic", line.receive(Ranks), 300, made)
+        if kind == "Ranks/3":
+            opboost.opened_answer("lead", "clinic", opboost.ask("clinic", 300, made), line.receive(Ranks))
         elif kind == "Cuts/1":
             opboost.receive_cuts(line, {name: Array.of(np.array([1, 2])) for name in HELD["clinic"]})
         else:
@@ -327,4 +327,4 @@ def test_a_partner_that_stops_is_named_and_the_others_hear_no_reason() -> None:
     )
     assert str(found.lead) == "bank: no [31m more budget"
     assert str(found.partners["shop"]) == "lead: another party stopped"
-    assert [kind for kind, _ in found.bodies("lead", "bank")] == ["Ask/1"]
+    assert [kind for kind, _ in found.bodies("lead", "bank")] == ["Ask/2"]

@@ -189,7 +189,7 @@ def test_ranks_alone_cannot_be_sharpened() -> None:
 def test_codes_travel_with_cuts_and_only_with_them() -> None:
     for thresholds, there in (("up-front", True), ("on-request", False)):
         said = dict(train(job(["bank"], thresholds=thresholds)).bodies("bank", "lead"))
-        for sent in decode(said["Ranks/2"], Ranks).columns:
+        for sent in decode(said["Ranks/3"], Ranks).columns:
             assert (sent.codes is not None) == (sent.cuts is not None) == there
             if sent.codes is not None:
                 assert sent.codes.read()[0] >= 1

@@ -73,6 +73,17 @@ def partner(
     _write(out, partner_example(who))
 
 
+@app.command("predict")
+def predict(
+    who: Annotated[str, typer.Argument(metavar="WHO", help="Whose example: bank, shop or clinic.")] = "bank",
+    out: Annotated[Path, typer.Option("--out", help="The file to write.")] = Path("predict.toml"),
+) -> None:
+    """Write a commented file for a lead that predicts with its partners; the bank's fits veilboost init job."""
+    from veilboost.vertical.examples import predict_example
+
+    _write(out, predict_example(who))
+
+
 def _write(out: Path, text: str) -> None:
     from veilboost.errors import FileError
     from veilboost.files import check_writable, write_whole

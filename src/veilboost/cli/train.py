@@ -101,23 +101,38 @@ def predict(
     out: Annotated[Path, typer.Argument(metavar="OUT", help="A .parquet or .csv file.")],
     files: Files = None,
     key: Key = None,
+    partners: Annotated[
+        Path | None,
+        typer.Option("--partners", help="Ask partners for their columns; veilboost init predict writes this file."),
+    ] = None,
     keep: Annotated[str | None, typer.Option("--keep", help="Columns to write before it, with commas between.")] = None,
     delimiter: Delimiter = None,
+    json: Json = False,
 ) -> None:
-    """Predict for raw samples, or for desensitised ones, in their order."""
+    """Predict for raw samples, for desensitised ones, or with partners who hold the rest, in their order."""
     from veilboost.data import Dialect
-    from veilboost.estimators import files as work
+    from veilboost.estimators import predictions as work
     from veilboost.report import terminal
+    from veilboost.vertical import closing
+    from veilboost.vertical.plans import PredictPlan, load_plan
 
-    with terminal.steps() as progress:
-        rows = work.predict(
+    plan = None if partners is None else load_plan(partners, PredictPlan)
+    with terminal.news(quiet=json) as (progress, tell):
+        found = work.predict(
             model,
             table,
             out,
             files=files or [],
             key=key,
+            partners=plan,
             keep=[] if keep is None else [name.strip() for name in keep.split(",")],
             dialect=None if delimiter is None else Dialect(delimiter=delimiter),
             progress=progress,
+            tell=tell,
         )
-    terminal.say(f"{rows:,} predictions in {out}")
+    if json:
+        terminal.json(found)
+        return
+    if plan is not None:
+        closing.show_predicted(found.rows, found.released, found.one_column, found.whole_row)
+    terminal.say(f"{found.rows:,} predictions in {out}")

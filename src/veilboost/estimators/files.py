@@ -1,6 +1,5 @@
-"""From files to a model folder, and from a model folder and a file of samples to a file of predictions."""
+"""From files to a model folder."""
 
-import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -10,17 +9,14 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from veilboost.data import Dialect, MemorySource, open_sink, open_source, read_whole
-from veilboost.data.sink import check_ending
-from veilboost.errors import DataError, FileError, SettingError, blaming
+from veilboost.data import Dialect, open_source, read_whole
+from veilboost.errors import SettingError, blaming
 from veilboost.estimators.compare import scores
 from veilboost.estimators.opboost import OpBoostClassifier, OpBoostRegressor, quiet
-from veilboost.files import check_writable, move_together
 from veilboost.release import Statement
 from veilboost.report.terminal import say
 from veilboost.report.terminal import table as print_table
-from veilboost.vertical import needed, samples
-from veilboost.vertical.folder import check_place, load
+from veilboost.vertical.folder import check_place
 from veilboost.vertical.joined import Joined, join
 from veilboost.vertical.own_table import label_of, task_of, values_of, weight_of
 from veilboost.vertical.page import PROTECTED, Scores, protected
@@ -121,80 +117,6 @@ def _tested(rows: int, share: float, seed: int | None) -> NDArray[np.bool_]:
     tested = np.zeros(rows, dtype=bool)
     tested[np.random.default_rng(seed).permutation(rows)[: round(rows * share)]] = True
     return tested
-
-
-def predict(
-    model: Path,
-    data: str,
-    out: Path,
-    *,
-    files: Sequence[Path] = (),
-    key: str | None = None,
-    keep: Sequence[str] = (),
-    dialect: Dialect | None = None,
-    progress: Progress = quiet,
-) -> int:
-    """Write the predictions for the samples in ``data``, raw or desensitised, to ``out``; return how many there are.
-
-    Desensitised ``files`` stand beside ``data`` as in `train`. The columns ``keep`` go before the predictions, as they
-    are. Predictions are in the order of the samples.
-    """
-    ending = check_ending(out)
-    check_writable(out)
-    _refuse_to_write_over(out, [Path(data), *files])
-    saved, source = load(model), open_source(data, dialect)
-    if files:
-        source = MemorySource(join(read_whole(source), key, files).table, name=source.name)
-    with blaming(source.name):
-        source.check(keep)
-        _refuse_to_hide(keep, saved.statement)
-        names = list(dict.fromkeys([*keep, *needed(saved.statement.features, source.schema.names)]))
-    with tempfile.TemporaryDirectory(dir=out.absolute().parent, prefix=f".{out.name}.") as folder:
-        made, rows = Path(folder) / f"out{ending}", 0
-        with open_sink(made, ending, _schema(saved.statement, source.schema, keep)) as sink:
-            for batch, share in source.batches(names):
-                with blaming(source.name):
-                    table = pa.Table.from_batches([batch])
-                    values = saved.model.predict(samples(saved.statement.features, table))
-                sink.write(_predictions(saved.statement, values, table.select(list(keep))))
-                rows += batch.num_rows
-                progress("predicting", 0.0 if share is None else share)
-        move_together([(made, out)])
-    return rows
-
-
-def _refuse_to_write_over(out: Path, read: Sequence[Path]) -> None:
-    for file in read:
-        if out.exists() and file.exists() and out.samefile(file):
-            raise FileError(out, "is a file that is read; name another for the predictions")
-
-
-def _refuse_to_hide(keep: Sequence[str], statement: ModelStatement) -> None:
-    """Refuse to keep a column whose name a column of predictions has."""
-    made = {"prediction", *(f"probability of {name}" for name in statement.classes or [])}
-    for name in keep:
-        if name in made:
-            raise DataError(name, "must have another name to be kept: a column of predictions has it", "both")
-
-
-def _schema(statement: ModelStatement, source: pa.Schema, keep: Sequence[str]) -> pa.Schema:
-    empty = pa.schema([(name, source.field(name).type) for name in keep]).empty_table()
-    classes = statement.classes
-    none = np.empty((0, len(classes))) if classes is not None and len(classes) > 2 else np.empty(0)
-    return _predictions(statement, none, empty).schema
-
-
-def _predictions(statement: ModelStatement, values: NDArray[Any], kept: pa.Table) -> pa.Table:
-    """Return predictions as columns: the value, or the most probable class and the probability of each."""
-    found = {name: kept[name] for name in kept.column_names}
-    if statement.classes is None:
-        return pa.table(found | {"prediction": pa.array(values, pa.float64())})
-    chances = values if values.ndim == 2 else np.column_stack([1 - values, values])
-    classes = pa.array(statement.classes)
-    found["prediction"] = classes.take(pa.array(chances.argmax(axis=1)))
-    for place, name in enumerate(statement.classes):
-        found[f"probability of {name}"] = pa.array(chances[:, place], pa.float64())
-    return pa.table(found)
 
 
 def show(found: TrainReport) -> None:

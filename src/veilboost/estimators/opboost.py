@@ -278,7 +278,7 @@ class _OpBoost(BaseEstimator):
         listed = None if classes is None else classes.tolist()
         statement = state(trained, self._job, rows=self._rows, classes=listed, released=released)
         page = model_page(statement, trained.gains, scores)
-        save(Path(folder), trained.model, statement, page)
+        save(Path(folder), trained, statement, page)
         return statement
 
     @property

@@ -31,9 +31,11 @@ class Leaving:
 
     def draw(self, codes: NDArray[Any], rows: RowKeys | None) -> dict[str, pa.Array]:
         """Return the noisy values of ``codes``, which belong to ``rows``: one column, or one for each category."""
-        mechanism = self.column.mechanism
-        noisy = mechanism.draw(codes, bits=self.bits(rows), threads=1)
-        match mechanism:
+        return self.shown(self.column.mechanism.draw(codes, bits=self.bits(rows), threads=1))
+
+    def shown(self, noisy: NDArray[Any]) -> dict[str, pa.Array]:
+        """Return what was drawn as it leaves."""
+        match mechanism := self.column.mechanism:
             case UnaryEncoding():
                 return {name: pa.array(bits) for name, bits in zip(self.types, noisy.T.copy(), strict=True)}
             case _ if self.as_codes:

@@ -1,21 +1,22 @@
 """What each side of a job has done and learned, when it closes."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
 
+from veilboost.release import Statement
 from veilboost.report import outcome
 from veilboost.report.terminal import say, table
-from veilboost.vertical.job import Thresholds
 from veilboost.vertical.joining import JoinReport
 from veilboost.vertical.leading import LeadReport
 from veilboost.vertical.page import PROTECTED, protected
-from veilboost.vertical.statement import ModelStatement
+from veilboost.vertical.sent import Along
 
-_LEARNED: Mapping[Thresholds, str] = {
-    "up-front": "and nothing else: you were not asked again.",
-    "on-request": "and which of your ranks became thresholds; nothing else.",
+_LEARNED: Mapping[Along, str] = {
+    "cuts": "and nothing else: you were not asked again.",
+    "nothing": "and which of your ranks became thresholds; nothing else.",
+    "raw": "and which of your columns its model reads; nothing else.",
 }
 
 
@@ -25,19 +26,30 @@ def show_lead(found: LeadReport) -> None:
     say(f"{found.trees} trees on {said.rows:,} rows and {len(said.features)} features.")
     if said.sharpened is not None:
         say(f"Sharpened by a share of {said.sharpened.share:.2f}: for samples without noise.")
-    for released in said.released:
+    _show_released(said.released, said.one_column, said.whole_row)
+    say("", *(f"{party} learned {_rows(said.rows)}, and {learned}." for party, learned in said.partners_learn.items()))
+    say("", f"Model, statement and report: {found.model}")
+
+
+def show_predicted(rows: int, released: Sequence[Statement], one_column: str, whole_row: str) -> None:
+    """Print what a lead and its partners learned from a prediction."""
+    _show_released(released, one_column, whole_row)
+    learned = "which of its columns your model reads; nothing about your columns or the predictions"
+    say("", *(f"{each.party} learned {_rows(rows)}, and {learned}." for each in released), "")
+
+
+def _show_released(statements: Sequence[Statement], one_column: str, whole_row: str) -> None:
+    for released in statements:
         say(
             "",
             f"You learned noisy codes of {released.party}, and of its rows nothing else but that their ids are yours:",
         )
         table(PROTECTED, protected(released))
-    say("", f"One column changed. {said.one_column}", f"The whole row changed. {said.whole_row}")
-    say("", *(f"{party} learned {_rows(said)}, and {learned}." for party, learned in said.partners_learn.items()))
-    say("", f"Model, statement and report: {found.model}")
+    say("", f"One column changed. {one_column}", f"The whole row changed. {whole_row}")
 
 
-def _rows(said: ModelStatement) -> str:
-    return f"that both hold the same {said.rows:,} ids"
+def _rows(rows: int) -> str:
+    return f"that both hold the same {rows:,} ids"
 
 
 def values(found: JoinReport) -> dict[str, Any]:
@@ -64,4 +76,4 @@ def show_partner(found: JoinReport) -> None:
     if found.statement is not None:
         same = f"that both hold the same {found.asked.rows:,} ids"
         say("", f"{found.lead} learned these noisy codes, and {same}; it needs nothing more.")
-        say(f"You learned {same}, {_LEARNED[found.asked.thresholds]}")
+        say(f"You learned {same}, {_LEARNED[found.asked.along]}")

@@ -39,23 +39,31 @@ def pack(column: Column, noisy: NDArray[Any], between: Between, *, with_cuts: bo
     if not domain.order:
         places = np.where(noisy > domain.value_codes, 0, noisy).astype(noisy.dtype)
         return Packed(_categorical(column, "categories", domain.value_codes, Values.of(places)), None)
-    ranked, as_text = _ranked(column, noisy), spoken(domain)
+    ranked = _ranked(column, noisy)
     found = cuts(ranked, domain, between)
+    unit, listed = compared(column)
     sent = Sent(
         name=column.name,
         form="ranks",
         count=len(ranked.codes),
         values=Values.of(ranked.ranks),
-        unit="place" if as_text else _UNITS.get(domain.kind.name, "number"),
+        unit=unit,
         cuts=Array.of(found) if with_cuts else None,
         codes=Array.of(ranked.codes) if with_cuts else None,
-        categories=_listed(column, domain.value_codes) if as_text else None,
-        impute=_impute(domain),
+        categories=listed,
+        impute=imputed(domain),
     )
     return Packed(sent, found)
 
 
-def _impute(domain: Domain) -> float | None:
+def compared(column: Column) -> tuple[Unit, list[Category | None] | None]:
+    """Return as what a model compares an ordered column, and the list in which ordered text has its places."""
+    if spoken(column.domain):
+        return "place", _listed(column, column.domain.value_codes)
+    return _UNITS.get(column.domain.kind.name, "number"), None
+
+
+def imputed(domain: Domain) -> float | None:
     """Return the number that the model compares for a missing value, where the domain imputes one."""
     if domain.impute is None:
         return None
@@ -120,7 +128,7 @@ def expand(column: Opened, party: str, nominal: Nominal) -> Iterator[ModelColumn
             column=sent.name,
             party=party,
             kind=sent.unit,
-            categories=None if sent.categories is None else _real(sent.categories),
+            categories=None if sent.categories is None else real(sent.categories),
             impute=sent.impute,
         )
         found = np.full(count - 1, np.nan) if sent.cuts is None else sent.cuts.read()
@@ -128,13 +136,14 @@ def expand(column: Opened, party: str, nominal: Nominal) -> Iterator[ModelColumn
         return
     categories = sent.categories or []
     if sent.form == "categories":
-        yield from categorical(sent.name, party, values, _real(categories), nominal)
+        yield from categorical(sent.name, party, values, real(categories), nominal)
         return
     for category, bits in zip(categories, values.T, strict=True):
         yield _indicator(sent.name, party, category, bits)
 
 
-def _real(categories: Sequence[Category | None]) -> list[Category]:
+def real(categories: Sequence[Category | None]) -> list[Category]:
+    """Return the categories that stand for values."""
     return [each for each in categories if each is not None]
 
 

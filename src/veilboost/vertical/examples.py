@@ -1,4 +1,4 @@
-"""Commented examples of a job file and of a partner's file: for a bank, a shop and a clinic."""
+"""Commented examples of the files of a lead and of a partner: for a bank, a shop and a clinic."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -63,6 +63,22 @@ learning_rate = 0.1
 # columns = ["...", "..."]        # without it: all that its policy lets out for the purpose
 """
 
+_PREDICT = """\
+# What the lead, {who}, does to predict for new samples together with its partners:
+#   veilboost predict model new.csv predictions.csv --partners predict.toml
+# The model says who they are, and which of their columns it reads. Each starts veilboost join, its table now being that
+# of the new samples. Stopped or killed, start the same command again. Paths are taken from the folder of this file.
+format = 1
+name = "{name}: predictions"        # partners see it, and their ledgers keep it
+purpose = "{purpose}"       # a partner's policy must grant it to you
+id = "{id}"                       # the same ids in the same order at every party; checked without showing them
+
+keys = "{who}"                    # veilboost keys party {who} --address HOST --folder {who}
+listen = "0.0.0.0:7340"           # where partners dial you
+wait = 3600.0                     # seconds to wait for a partner, each time
+# state = "predict.state"         # what came so far, until the predictions are there
+"""
+
 _PARTNER = """\
 # What a partner, {who}, does:  veilboost join partner.toml --dry-run, and then without --dry-run
 # It dials the lead, shows what is asked for, lets out what the policy allows, and leaves. Stopped or killed, start the
@@ -92,6 +108,16 @@ def job_example(who: str) -> str:
     return _JOB.format(
         who=who, name=lead.name, purpose=lead.purpose, label=lead.label, id=lead.id, partner=lead.partner
     )
+
+
+def predict_example(who: str) -> str:
+    """Return a file for predictions for a ``who`` of the examples that leads.
+
+    >>> predict_example("bank").splitlines()[5]
+    'name = "risk: predictions"        # partners see it, and their ledgers keep it'
+    """
+    lead = _LEADS[_known(who)]
+    return _PREDICT.format(who=who, name=lead.name, purpose=lead.purpose, id=lead.id)
 
 
 def partner_example(who: str) -> str:

@@ -17,7 +17,7 @@ from veilboost.vertical import opboost
 from veilboost.vertical.alignment import Ids, already_aligned
 from veilboost.vertical.fitting import Progress
 from veilboost.vertical.meeting import MESSAGES, STEPS, Offer, Standing, Step, excused, lower
-from veilboost.vertical.opboost import Ask, Done, Ranks
+from veilboost.vertical.opboost import Ask, Done, Prediction, Ranks
 from veilboost.vertical.plans import PartnerPlan
 from veilboost.vertical.steps import Steps
 from veilboost.wire import Array, Channel, PartyKeys, dial, load_party, parse_address
@@ -134,7 +134,7 @@ class _Partner:
         left, outcome = self._left(channel.peer, steps, offer)
         if common < STEPS.index("released"):
             channel.send(left.ranks, self.plan.wait)
-        if offer.ask.thresholds == "on-request":
+        if offer.ask.in_two_steps:
             self.tell(f"waiting until {channel.peer} has trained, to tell it which values its thresholds are")
             cuts = {name: None if each is None else each.read() for name, each in left.cuts.items()}
             opboost.answer_cuts(channel, cuts, self.plan.wait)
@@ -173,10 +173,11 @@ class _Partner:
                 f"{self.keys.name!r} takes part in the jobs {', '.join(self.plan.jobs)}, not {asked.job!r}"
             )
         request = self.policy.permit(self.plan.lead, asked.purpose, asked.job, asked.columns)
+        opboost.agree(self.plan.lead, asked, {each.name: each.domain for each in request.columns})
         names = ", ".join(each.name for each in request.columns)
-        self.tell(
-            f"{self.plan.lead} asks for {names} of {asked.rows:,} rows; job: {asked.job}, purpose: {asked.purpose}"
-        )
+        use = "to predict for them" if isinstance(asked.use, Prediction) else "to train on them"
+        what = f"{names} of {asked.rows:,} rows, {use}"
+        self.tell(f"{self.plan.lead} asks for {what}; job: {asked.job}, purpose: {asked.purpose}")
 
     def _step(self, steps: Steps, offer: Offer) -> Step:
         """Return how far this party is in this run; what belongs to another, or to other columns, is forgotten."""

@@ -11,41 +11,73 @@ What the paper calls its training process, in running order; the lead's side, th
 5. *Train*: the lead boosts trees on ranks, with an ordinary library.
 6. *Put the thresholds back*: the model now compares raw values, and is a stock model.
 7. *Sharpen*, where it is wanted: `veilboost.vertical.sharpening`.
+
+For new samples the first four steps are the same; the rest is in `veilboost.vertical.joint`.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from veilboost.errors import PeerError, SettingError
-from veilboost.release import Door, Outcome, Statement
+from veilboost.domain import Domain
+from veilboost.errors import PeerError, RefusalError, SettingError
+from veilboost.release import Column, Door, Outcome, Statement
 from veilboost.trees import RankModel
 from veilboost.vertical.columns import ModelColumn, Packed, pack
 from veilboost.vertical.fitting import Fitted, Gathered, Progress, finish, grow, own_features
 from veilboost.vertical.job import Answer, Job, LeadTable, Thresholds, Trained
+from veilboost.vertical.noisy_samples import pack_samples
 from veilboost.vertical.promises import checked
 from veilboost.vertical.ranks import Between
-from veilboost.vertical.sent import Opened, Sent, opened, rising
+from veilboost.vertical.sent import Along, Opened, Sent, opened, rising
 from veilboost.wire import TIMEOUT, Array, Channel, Message, Traffic, telling
 
 
+class Training(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag="training"):
+    """A model is to be trained: when raw values between ranks are sent, and where between two of them."""
+
+    thresholds: Thresholds
+    between: Between
+
+
+class Prediction(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag="prediction"):
+    """A model is to predict for these rows: the digest of the domain in which it knows each column that it reads."""
+
+    domains: dict[str, str]
+
+
 class Ask(Message, frozen=True, kw_only=True):
-    """The lead asks for columns (none named: for all that may leave)."""
+    """The lead asks for columns (none named: for all that may leave), and says what for."""
+
+    VERSION = 2
 
     job: str
     purpose: str
     columns: list[str] | None
     rows: int
-    thresholds: Thresholds
-    between: Between
+    use: Training | Prediction
+
+    @property
+    def along(self) -> Along:
+        """What travels with the ranks."""
+        if isinstance(self.use, Prediction):
+            return "raw"
+        return "cuts" if self.use.thresholds == "up-front" else "nothing"
+
+    @property
+    def in_two_steps(self) -> bool:
+        """Whether the lead will ask again, for raw values."""
+        return self.along == "nothing"
 
 
 class Ranks(Message, frozen=True, kw_only=True):
     """A partner's columns, and what it promises about them."""
 
-    VERSION = 2
+    VERSION = 3
     LARGEST = 1 << 32
 
     columns: list[Sent]
@@ -88,13 +120,8 @@ def lead(
     with telling(channels):
         check([channel.peer for channel in channels], job)
         own_columns = own_features(table, job)
-        for channel in channels:
-            channel.send(ask(channel.peer, len(table.target), job))
-        answers = {
-            channel.peer: opened_answer(channel.peer, channel.receive(Ranks), len(table.target), job)
-            for channel in channels
-        }
-        gathered = Gathered(own_columns, answers, job, order)
+        asks = {channel.peer: ask(channel.peer, len(table.target), job) for channel in channels}
+        gathered = Gathered(own_columns, collected(channels, asks, job.lead), job, order)
         columns = gathered.columns()
         ranks = grow(columns, table, job, progress)
         if job.thresholds == "on-request":
@@ -107,6 +134,13 @@ def lead(
         for channel in channels:
             channel.send(Done())
     return ended(gathered, ranks, fitted, {channel.peer: channel.traffic for channel in channels})
+
+
+def collected(channels: Sequence[Channel], asks: Mapping[str, Ask], lead: str) -> dict[str, Answer]:
+    """Ask all partners, then hear all of them."""
+    for channel in channels:
+        channel.send(asks[channel.peer])
+    return {each.peer: opened_answer(lead, each.peer, asks[each.peer], each.receive(Ranks)) for each in channels}
 
 
 def ended(gathered: Gathered, ranks: RankModel, fitted: Fitted, traffic: Mapping[str, Traffic]) -> Trained:
@@ -128,7 +162,7 @@ def partner(channel: Channel, door: Door) -> Statement:
         asked = channel.receive(Ask)
         ranks, cuts, _ = released(channel.peer, asked, door)
         channel.send(ranks)
-        if asked.thresholds == "on-request":
+        if asked.in_two_steps:
             answer_cuts(channel, cuts)
         channel.receive(Done)
     return ranks.statement
@@ -140,15 +174,31 @@ def released(lead: str, asked: Ask, door: Door) -> tuple[Ranks, dict[str, NDArra
 
     This is the only step that spends privacy.
     """
-    if len(set(asked.columns or ())) < len(asked.columns or ()):
-        raise PeerError(lead, "asked for a column twice")
+    agree(lead, asked, door.domains)
     out = door.release(who=lead, purpose=asked.purpose, job=asked.job, columns=asked.columns, rows=asked.rows)
-    up_front = asked.thresholds == "up-front"
-    packed: list[Packed] = [
-        pack(column, out.codes[column.name], asked.between, with_cuts=up_front) for column in out.columns
-    ]
+    packed = [_packed(column, out.codes[column.name], asked) for column in out.columns]
     ranks = Ranks(columns=[each.sent for each in packed], statement=out.statement)
     return ranks, {each.sent.name: each.cuts for each in packed}, out.outcome
+
+
+def agree(lead: str, asked: Ask, domains: Mapping[str, Domain]) -> None:
+    """Refuse what makes no sense, or samples for a model that knows a column in another domain."""
+    if len(set(asked.columns or ())) < len(asked.columns or ()):
+        raise PeerError(lead, "asked for a column twice")
+    if not isinstance(asked.use, Prediction):
+        return
+    if sorted(asked.columns or ()) != sorted(asked.use.domains):
+        raise PeerError(lead, "asked for other columns than its model reads")
+    for name, digest in asked.use.domains.items():
+        if name in domains and domains[name].digest().hex() != digest:
+            now = domains[name].describe()
+            raise RefusalError(f"column {name!r} is {now} here, which is not the domain that the model was trained on")
+
+
+def _packed(column: Column, noisy: NDArray[Any], asked: Ask) -> Packed:
+    if isinstance(asked.use, Prediction):
+        return Packed(pack_samples(column, noisy), None)
+    return pack(column, noisy, asked.use.between, with_cuts=not asked.in_two_steps)
 
 
 def answer_cuts(channel: Channel, cuts: Mapping[str, NDArray[np.float64] | None], timeout: float = TIMEOUT) -> None:
@@ -173,29 +223,31 @@ def ask(party: str, rows: int, job: Job) -> Ask:
         purpose=job.purpose,
         columns=None if named is None else list(named),
         rows=rows,
-        thresholds=job.thresholds,
-        between=job.between,
+        use=Training(thresholds=job.thresholds, between=job.between),
     )
 
 
-def opened_answer(party: str, answer: Ranks, rows: int, job: Job) -> Answer:
+def opened_answer(lead: str, party: str, asked: Ask, answer: Ranks) -> Answer:
     """Return a partner's columns, which must be as they were agreed, under a statement that was worked out again."""
     said = answer.statement
-    if (said.party, said.to, said.job, said.purpose) != (party, job.lead, job.name, job.purpose):
+    if (said.party, said.to, said.job, said.purpose) != (party, lead, asked.job, asked.purpose):
         raise PeerError(party, "sent a statement of another party, or about another job")
     names = [sent.name for sent in answer.columns]
     if sorted(names) != sorted(each.column for each in said.columns) or len(set(names)) < len(names):
         raise PeerError(party, f"sent the columns {names} with a statement about others")
-    named = None if job.columns is None else job.columns.get(party)
-    if named is not None and sorted(names) != sorted(named):
-        raise PeerError(party, f"sent the columns {names} where {list(named)} were asked for")
-    columns = [_opened(party, sent, rows, job) for sent in answer.columns]
+    if asked.columns is not None and sorted(names) != sorted(asked.columns):
+        raise PeerError(party, f"sent the columns {names} where {asked.columns} were asked for")
+    if isinstance(asked.use, Prediction):
+        for each in said.columns:
+            if each.domain_digest != asked.use.domains[each.column]:
+                raise PeerError(party, f"sent column {each.column!r} in another domain than the model was trained on")
+    columns = [_opened(party, sent, asked) for sent in answer.columns]
     return Answer(columns, checked(said))
 
 
-def _opened(party: str, sent: Sent, rows: int, job: Job) -> Opened:
+def _opened(party: str, sent: Sent, asked: Ask) -> Opened:
     try:
-        return opened(sent, rows, with_cuts=job.thresholds == "up-front")
+        return opened(sent, asked.rows, asked.along)
     except ValueError as error:
         raise PeerError(party, f"sent column {sent.name!r}, which {error}") from None
 

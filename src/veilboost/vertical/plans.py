@@ -60,19 +60,38 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     columns: tuple[str, ...] | None = None
 
 
-class LeadPlan(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A lead's job file."""
+class Meeting(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """As whom a lead meets its partners, where, and what they are told."""
 
     format: int
     name: str
     purpose: str
+    id: str
+    rows: Way = "already-aligned"
+    keys: str = "keys"
+    listen: str = _ANYWHERE
+    wait: float = 3600.0
+    state: str = ""
+
+    def __post_init__(self) -> None:
+        for name in ("name", "purpose", "id"):
+            printable(name, getattr(self, name))
+        _check_wait(self.wait)
+        parse_address(self.listen)
+
+
+class PredictPlan(Meeting, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A lead's file for predictions: its partners, and what each is asked for, are the model's."""
+
+
+class LeadPlan(Meeting, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A lead's job file."""
+
     table: str
     label: str
-    id: str
     partners: dict[str, Asked]
     weight: str | None = None
     leave_out: tuple[str, ...] = ()
-    rows: Way = "already-aligned"
     task: Literal["auto", "classification", "regression"] = "auto"
     thresholds: Thresholds = "up-front"
     nominal: Nominal = "one-hot"
@@ -80,18 +99,12 @@ class LeadPlan(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     sharpen: bool | None = None
     samples: Samples = "clear"
     model: str = "model"
-    keys: str = "keys"
-    listen: str = _ANYWHERE
-    wait: float = 3600.0
-    state: str = ""
     boosting: Boosting = Boosting()
     csv: Dialect | None = None
 
     def __post_init__(self) -> None:
-        for name in ("name", "purpose", "label", "id"):
-            printable(name, getattr(self, name))
-        _check_wait(self.wait)
-        parse_address(self.listen)
+        super().__post_init__()
+        printable("label", self.label)
         if not self.partners:
             raise SettingError("partners", "must name at least one", {})
         for party, each in self.partners.items():
@@ -137,7 +150,7 @@ class PartnerPlan(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
         parse_address(self.address)
 
 
-Plan = TypeVar("Plan", LeadPlan, PartnerPlan)
+Plan = TypeVar("Plan", LeadPlan, PredictPlan, PartnerPlan)
 
 
 def load_plan(file: Path, kind: type[Plan]) -> Plan:

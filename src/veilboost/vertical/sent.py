@@ -1,5 +1,6 @@
 """One column as it travels, and what makes it another than was agreed."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -11,15 +12,20 @@ from veilboost.wire import Array, Values
 
 Category = str | int | bool
 Unit = Literal["number", "days", "microseconds", "place"]
+Along = Literal["cuts", "nothing", "raw"]
+"""What travels with ranks: for a model the raw values between them, unless these are to be asked for; for samples the
+raw value of each."""
+
+_WITHIN: Mapping[Unit, float] = {"days": 2.0**31, "microseconds": 2.0**63}
 
 
 class Sent(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One column as it travels: ranks, places in a list of categories (both with 0 for missing), or a bit for each.
 
     ``count`` is the number of ranks, or of unordered categories. ``cuts`` are in raw units, one fewer than ranks, and
-    ``codes`` the noisy code of each rank, unless they are to be asked for; cuts of ordered text are places in
-    ``categories``, from 0. A category that stands for missing values, as bits may have one, is None. ``impute`` is what
-    a missing value is read as, if it is.
+    ``codes`` the noisy code of each rank, unless they are to be asked for; of samples there is ``raw`` instead, the raw
+    value of each rank. Ordered text is in places in ``categories``, from 0. A category that stands for missing values,
+    as bits may have one, is None. ``impute`` is what a missing value is read as, if it is.
     """
 
     name: str
@@ -29,6 +35,7 @@ class Sent(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     unit: Unit = "number"
     cuts: Array | None = None
     codes: Array | None = None
+    raw: Array | None = None
     categories: list[Category | None] | None = None
     impute: float | None = None
 
@@ -41,14 +48,14 @@ class Opened:
     values: NDArray[Any]
 
 
-def opened(sent: Sent, rows: int, *, with_cuts: bool) -> Opened:
+def opened(sent: Sent, rows: int, along: Along) -> Opened:
     """Unpack a column; raises ValueError with how it breaks what was agreed, if it does."""
     if sent.count < 0 or np.dtype(sent.values.dtype).kind != "u":
         raise ValueError("is not in unsigned whole numbers")
     if sent.form == "bits" and (sent.values.is_packed or sent.values.dtype != "|u1"):
         raise ValueError("is not in unsigned whole numbers, eight bits in each")
     values = sent.values.read(-(-rows * sent.count // 8) if sent.form == "bits" else rows)
-    problem = _misfit(sent, values, with_cuts=with_cuts)
+    problem = _misfit(sent, values, along)
     if problem:
         raise ValueError(problem)
     if sent.form == "bits":
@@ -56,12 +63,12 @@ def opened(sent: Sent, rows: int, *, with_cuts: bool) -> Opened:
     return Opened(sent, values)
 
 
-def _misfit(sent: Sent, values: NDArray[Any], *, with_cuts: bool) -> str | None:
+def _misfit(sent: Sent, values: NDArray[Any], along: Along) -> str | None:
     if sent.form != "bits" and values.max(initial=0) > sent.count:
         return f"has a value above {sent.count}"
     if sent.form == "ranks":
-        return _misfit_of_ranks(sent, values) or _misfit_of_cuts(sent, with_cuts=with_cuts)
-    if sent.cuts is not None or sent.codes is not None or sent.impute is not None or sent.unit != "number":
+        return _misfit_of_ranks(sent, values) or _misfit_of_company(sent, along)
+    if _company(sent) or sent.impute is not None or sent.unit != "number":
         return "has categories, and says how to compare them"
     return _misfit_of_categories(sent.categories, sent.count, gap=sent.form == "bits")
 
@@ -76,9 +83,36 @@ def _misfit_of_ranks(sent: Sent, values: NDArray[Any]) -> str | None:
     return None if sent.categories is None else _misfit_of_categories(sent.categories, len(sent.categories), gap=False)
 
 
-def _misfit_of_cuts(sent: Sent, *, with_cuts: bool) -> str | None:
-    if not with_cuts:
-        return None if sent.cuts is None and sent.codes is None else "has cuts that were not asked for"
+def _company(sent: Sent) -> set[str]:
+    """Return what travels with the values of a column."""
+    return {name for name in ("cuts", "codes", "raw") if getattr(sent, name) is not None}
+
+
+def _misfit_of_company(sent: Sent, along: Along) -> str | None:
+    match along:
+        case "cuts":
+            return "has raw values that were not asked for" if sent.raw is not None else _misfit_of_cuts(sent)
+        case "raw":
+            return "has cuts that were not asked for" if _company(sent) - {"raw"} else _misfit_of_raw(sent)
+        case _:
+            return "has cuts that were not asked for" if _company(sent) else None
+
+
+def _misfit_of_raw(sent: Sent) -> str | None:
+    """Return what is wrong with the raw values of ranks, if anything is: they rise, and are what their unit says."""
+    raw = np.empty(0) if sent.raw is None else sent.raw.read()
+    if sent.raw is None or raw.dtype != np.float64 or len(raw) != sent.count:
+        return "must have one raw value for each rank"
+    if not rising(raw):
+        return "has raw values that do not rise"
+    if sent.unit != "number" and not (raw == np.rint(raw)).all():
+        return f"has raw values in fractions of {sent.unit}"
+    if sent.unit == "place":
+        return None if not len(raw) or 0 <= raw[0] <= raw[-1] < len(sent.categories or ()) else "has no such places"
+    return "has times that there are not" if (np.abs(raw) >= _WITHIN.get(sent.unit, np.inf)).any() else None
+
+
+def _misfit_of_cuts(sent: Sent) -> str | None:
     if sent.cuts is None or sent.codes is None:
         return "has no cuts"
     cuts, codes = sent.cuts.read(), sent.codes.read()
