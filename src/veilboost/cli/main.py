@@ -13,7 +13,7 @@ import typer
 from typer.exceptions import TyperException
 
 import veilboost
-from veilboost.cli import audit, bench, certify, data, demo, init, keys, ledger, parties, study, train
+from veilboost.cli import audit, bench, certify, data, demo, doctor, init, keys, ledger, parties, study, train
 from veilboost.cli import desensitise as desensitising
 from veilboost.errors import EvidenceError, FileError, PeerError, RefusalError, UsageError, VeilboostError
 
@@ -33,6 +33,7 @@ app = typer.Typer(
 app.command("certify")(certify.certify)
 app.command("demo")(demo.demo)
 app.command("desensitise")(desensitising.desensitise)
+app.command("doctor")(doctor.doctor)
 app.command("join")(parties.join)
 app.command("lead")(parties.lead)
 app.command("train")(train.train)

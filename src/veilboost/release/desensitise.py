@@ -63,7 +63,7 @@ def desensitise(
     files = (out, out.with_name(f"{out.name}.privacy.json"), out.with_name(f"{out.name}.privacy.txt"))
     check_writable(*files)
     _check_places(files, source, policy)
-    _check_schema(source, policy, request)
+    check_schema(source, policy, request)
     _check_types(source, policy, [Leaving(column, None, as_codes) for column in request.columns], ending)
     with admitted(source, policy, request, dry_run=dry_run, progress=progress) as it:
         if dry_run:
@@ -99,7 +99,7 @@ def admitted(
 
     With ``rows`` a table of another length is refused before anything is charged.
     """
-    _check_schema(source, policy, request)
+    check_schema(source, policy, request)
     key = load_key(policy.noise_key) if policy.rows.noise == "permanent" else None
     with Ledger(policy.ledger) as ledger, blaming(policy.ledger), private_folder(ledger.folder) as folder:
         with blaming(source.name, disk=False):
@@ -127,7 +127,7 @@ def _check_places(files: Sequence[Path], source: Source, policy: Policy) -> None
                 raise FileError(file, f"is the {name} itself; name another file for what leaves")
 
 
-def _check_schema(source: Source, policy: Policy, request: Request) -> None:
+def check_schema(source: Source, policy: Policy, request: Request) -> None:
     """Refuse a table that lacks a column, or has one of a type that cannot hold its domain."""
     rows = policy.rows
     with blaming(source.name):

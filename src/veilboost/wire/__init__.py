@@ -4,7 +4,7 @@ from veilboost.wire.authority import Authority, load_authority, new_authority
 from veilboost.wire.channel import TIMEOUT, Channel, MemoryChannel, Traffic, memory_pair
 from veilboost.wire.codec import Array, Message, Refusal, decode, encode, kind_of
 from veilboost.wire.denied import deny
-from veilboost.wire.dial import PORT, dial, parse_address
+from veilboost.wire.dial import PORT, dial, knock, parse_address
 from veilboost.wire.hello import PROTOCOL
 from veilboost.wire.listener import Listener
 from veilboost.wire.party_keys import PartyKeys, ask, install, load_party
@@ -34,6 +34,7 @@ __all__ = [
     "encode",
     "install",
     "kind_of",
+    "knock",
     "load_authority",
     "load_party",
     "memory_pair",

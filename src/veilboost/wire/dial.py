@@ -4,8 +4,8 @@ import socket
 import ssl
 import threading
 import time
-from collections.abc import Sequence
-from contextlib import ExitStack
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 
 from veilboost.errors import LineError, PeerError, RefusalError, SettingError
 from veilboost.wire.channel import plain
@@ -42,16 +42,47 @@ def dial(
     certificate, where it is reached through another one, as behind a relay.
     """
     keys.check_partner()
-    sock = _reach(lead, address, patience)
+    ours = hello(messages)
     with ExitStack() as opened:
-        opened.callback(sock.close)
-        secure = _secured(sock, keys, lead, address, known_as or address[0])
-        opened.callback(secure.close)
-        channel = TlsChannel(lead, secure)
-        _meet(channel, secure, keys, hello(messages))
+        channel, secure = _line(opened, keys, lead, address, known_as or address[0], patience)
+        _meet(channel, secure, keys, ours)
+        with _told_at_last(channel, keys):
+            channel.send(ours, timeout=PATIENCE)
         keep_alive(secure)
         opened.pop_all()
     return channel
+
+
+def knock(
+    keys: PartyKeys,
+    lead: str,
+    address: tuple[str, int],
+    messages: Sequence[type[Message]],
+    *,
+    known_as: str | None = None,
+) -> Hello:
+    """Return what the party ``lead`` speaks, where it listens and would let this party in.
+
+    It hears that this was all. A line that stands between the two is not touched.
+    """
+    keys.check_partner()
+    with ExitStack() as opened:
+        channel, secure = _line(opened, keys, lead, address, known_as or address[0], 0)
+        theirs = _meet(channel, secure, keys, hello(messages))
+        channel.refuse("it only looked whether it would be let in", again=True)
+        channel.close()
+    return theirs
+
+
+def _line(
+    opened: ExitStack, keys: PartyKeys, lead: str, address: tuple[str, int], known_as: str, patience: float
+) -> tuple[TlsChannel, ssl.SSLSocket]:
+    """Return a line after its handshake, which is closed with what is ``opened``."""
+    sock = _reach(lead, address, patience)
+    opened.callback(sock.close)
+    secure = _secured(sock, keys, lead, address, known_as)
+    opened.callback(secure.close)
+    return TlsChannel(lead, secure), secure
 
 
 def parse_address(text: str, port: int = PORT) -> tuple[str, int]:
@@ -111,30 +142,38 @@ def _secured(sock: socket.socket, keys: PartyKeys, lead: str, address: tuple[str
     return secure
 
 
-def _meet(channel: TlsChannel, sock: ssl.SSLSocket, keys: PartyKeys, ours: Hello) -> None:
-    """Check who is there, hear what it speaks, and say what this side speaks.
-
-    A lead that does not accept this party's certificate says so only now, after what is a whole handshake for us.
-    """
+def _meet(channel: TlsChannel, sock: ssl.SSLSocket, keys: PartyKeys, ours: Hello) -> Hello:
+    """Check who is there, and return what it speaks, which must be what this side speaks."""
     try:
         peer_of(sock, keys, [channel.peer])
-        _check_versions(channel, ours)
-        channel.send(ours, timeout=PATIENCE)
-    except LineError as error:
-        refused = own_certificate(error.__cause__, keys) if isinstance(error.__cause__, OSError) else None
-        if refused is None:
-            raise
-        raise RefusalError(f"{channel.peer} {refused}") from None
+        with _told_at_last(channel, keys):
+            return _same_versions(channel, ours)
+    except LineError:
+        raise
     except PeerError as error:
         channel.refuse(f"you {error.problem}")
         channel.close()
         raise
 
 
-def _check_versions(channel: TlsChannel, ours: Hello) -> None:
-    problem = mismatch(ours, channel.receive(Hello, timeout=PATIENCE))
+@contextmanager
+def _told_at_last(channel: TlsChannel, keys: PartyKeys) -> Iterator[None]:
+    """Hear why a lead does not accept this party's certificate: it says so after what is a whole handshake here."""
+    try:
+        yield
+    except LineError as error:
+        refused = own_certificate(error.__cause__, keys) if isinstance(error.__cause__, OSError) else None
+        if refused is None:
+            raise
+        raise RefusalError(f"{channel.peer} {refused}") from None
+
+
+def _same_versions(channel: TlsChannel, ours: Hello) -> Hello:
+    theirs = channel.receive(Hello, timeout=PATIENCE)
+    problem = mismatch(ours, theirs)
     if problem:
         raise PeerError(channel.peer, plain(problem))
+    return theirs
 
 
 def _shown(address: tuple[str, int]) -> str:

@@ -52,7 +52,7 @@ class Listener:
         self._refused: deque[str] = deque(maxlen=_KEPT)
         self._lock, self._open = threading.Lock(), dict[ssl.SSLSocket, None]()
         self._slots = threading.Semaphore(_GREETERS)
-        self._server = _server(address)
+        self._server = bound(address)
         self._bell, self._listened = socket.socketpair()
         self._pool = ThreadPoolExecutor(_GREETERS + 1, thread_name_prefix="veilboost-listener")
         self._pool.submit(self._accept).add_done_callback(self._ended)
@@ -200,7 +200,8 @@ class Listener:
             old.abort("dialled again: the old line is given up")
 
 
-def _server(address: tuple[str, int]) -> socket.socket:
+def bound(address: tuple[str, int]) -> socket.socket:
+    """Return a socket that listens at ``address``, which must be free."""
     host, port = address
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
