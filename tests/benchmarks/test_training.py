@@ -43,7 +43,7 @@ def test_a_busy_machine_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_both_ways_train_as_many_trees_as_deep_on_all_columns() -> None:
     """A ratio means something where the plain way does the same: also, ours ends with raw thresholds."""
     raw, target = training._table(4000, 4)
-    plain, ours = training._plain(raw, target, 1)(), training._opboost(raw, target, 1)()
+    plain, ours = training.plain(training._codes(raw), target, 1)(), training._opboost(raw, target, 1)()
     assert plain.num_boosted_rounds() == ours.model.booster.num_boosted_rounds() == 80
     frames = [booster.get_dump() for booster in (plain, ours.model.booster)]
     depths = [max(line.count("\t") for tree in trees for line in tree.splitlines()) for trees in frames]

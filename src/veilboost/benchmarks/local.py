@@ -17,6 +17,7 @@ from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 from numpy.typing import NDArray
 
 from veilboost.benchmarks.clock import refuse_if_busy, seconds
+from veilboost.benchmarks.process import peak_memory
 from veilboost.local import (
     Arrival,
     Attendance,
@@ -137,11 +138,7 @@ def _keystream(words: int) -> None:
 def _peak_memory(rounds: int) -> float:
     """Return the most memory, in MB, that a process of its own held which boosts over new owners in every round."""
     started = subprocess.Popen([sys.executable, "-m", __name__, str(rounds)])  # noqa: S603 - our own module
-    _, status, usage = os.wait4(started.pid, 0)
-    started.returncode = os.waitstatus_to_exitcode(status)
-    if started.returncode:
-        raise subprocess.CalledProcessError(started.returncode, started.args)
-    return usage.ru_maxrss / (1 << 20 if sys.platform == "darwin" else 1 << 10)
+    return peak_memory(started)
 
 
 def boost_over_streamed_owners(rounds: int) -> Boosted:

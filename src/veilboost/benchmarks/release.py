@@ -1,6 +1,5 @@
 """Desensitising a Parquet file against copying it with pyarrow alone, and the memory it takes, by rows."""
 
-import os
 import statistics
 import subprocess
 import sys
@@ -14,6 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from veilboost.benchmarks.clock import refuse_if_busy, seconds
+from veilboost.benchmarks.process import peak_memory
 from veilboost.data import open_source
 from veilboost.release import Ledger, desensitise, load_policy, new_key
 from veilboost.report.terminal import Report, say
@@ -130,11 +130,7 @@ def _peak_memory(table: Path, policy: Path) -> float:
     """Return the most memory, in MB, that the command held."""
     command = [sys.executable, "-m", "veilboost", "desensitise", str(table), str(policy.parent / "out.parquet")]
     started = subprocess.Popen([*command, "--policy", str(policy), "--json"], stdout=subprocess.DEVNULL)  # noqa: S603 - our own command
-    _, status, usage = os.wait4(started.pid, 0)
-    started.returncode = os.waitstatus_to_exitcode(status)
-    if started.returncode:
-        raise subprocess.CalledProcessError(started.returncode, command)
-    return usage.ru_maxrss / (1 << 20 if sys.platform == "darwin" else 1 << 10)
+    return peak_memory(started)
 
 
 def show(found: ReleaseReport) -> None:

@@ -22,7 +22,8 @@ from veilboost.settings import whole
 from veilboost.trees import BoostingSettings
 from veilboost.vertical import Job, LeadTable, opboost, together
 
-_SIZE, _TREES, _DEPTH = 100, 80, 3
+TREES, DEPTH = 80, 3
+_SIZE = 100
 _SHAPES = ((30_000, 14), (1_000_000, 20))
 
 
@@ -47,19 +48,19 @@ def measure(*, repeats: int = 5, progress: Report | None = None) -> TrainingRepo
     """
     rounds, report = whole("repeats", repeats, 3, 100), progress or (lambda _: None)
     threads = os.cpu_count() or 1
-    plain: dict[str, list[float]] = {}
+    base: dict[str, list[float]] = {}
     ours: dict[str, list[float]] = {}
     for place, (rows, columns) in enumerate(_SHAPES):
         raw, target = _table(rows, columns)
-        shape, ways = f"{rows}x{columns}", (_plain(raw, target, threads), _opboost(raw, target, threads))
-        plain[shape], ours[shape] = _in_turn(*ways, rounds, partial(_share, report, place))
-        refuse_if_busy(plain[shape], "plain XGBoost")
-    ratios = {shape: [mine / base for mine, base in zip(ours[shape], plain[shape], strict=True)] for shape in plain}
+        shape, ways = f"{rows}x{columns}", (plain(_codes(raw), target, threads), _opboost(raw, target, threads))
+        base[shape], ours[shape] = _in_turn(*ways, rounds, partial(_share, report, place))
+        refuse_if_busy(base[shape], "plain XGBoost")
+    ratios = {shape: [mine / least for mine, least in zip(ours[shape], base[shape], strict=True)] for shape in base}
     return TrainingReport(
         threads=threads,
-        trees=_TREES,
-        depth=_DEPTH,
-        plain_seconds={shape: statistics.median(each) for shape, each in plain.items()},
+        trees=TREES,
+        depth=DEPTH,
+        plain_seconds={shape: statistics.median(each) for shape, each in base.items()},
         opboost_seconds={shape: statistics.median(each) for shape, each in ours.items()},
         ratio_to_plain={shape: statistics.median(each) for shape, each in ratios.items()},
         lowest_ratio={shape: min(each) for shape, each in ratios.items()},
@@ -96,14 +97,14 @@ def _domain(place: int) -> Domain:
     return Domain.numbers(0, 100, size=_SIZE, column=f"c{place}")
 
 
-def _plain(raw: NDArray[np.float64], target: NDArray[np.float64], threads: int) -> Callable[[], Any]:
+def plain(codes: NDArray[Any], target: NDArray[np.float64], threads: int) -> Callable[[], Any]:
+    """Return the baseline of every ratio: plain XGBoost on codes, its matrix included."""
     import xgboost as xgb
 
-    codes = np.column_stack([_domain(place).encode(column).codes for place, column in enumerate(raw)])
     settings = {
         "objective": "binary:logistic",
         "tree_method": "hist",
-        "max_depth": _DEPTH,
+        "max_depth": DEPTH,
         "learning_rate": 0.1,
         "max_bin": 256,
         "nthread": threads,
@@ -111,9 +112,13 @@ def _plain(raw: NDArray[np.float64], target: NDArray[np.float64], threads: int) 
 
     def train() -> Any:
         matrix = xgb.QuantileDMatrix(codes, target, max_bin=256, nthread=threads)
-        return xgb.train(settings, matrix, _TREES)
+        return xgb.train(settings, matrix, TREES)
 
     return train
+
+
+def _codes(raw: NDArray[np.float64]) -> NDArray[Any]:
+    return np.column_stack([_domain(place).encode(column).codes for place, column in enumerate(raw)])
 
 
 def _opboost(raw: NDArray[np.float64], target: NDArray[np.float64], threads: int) -> Callable[[], Any]:
@@ -122,7 +127,7 @@ def _opboost(raw: NDArray[np.float64], target: NDArray[np.float64], threads: int
         for place in range(len(raw))
     ]
     table = pa.table([pa.array(column) for column in raw], names=[column.name for column in columns])
-    boosting = BoostingSettings(task="binary", n_trees=_TREES, max_depth=_DEPTH, threads=threads)
+    boosting = BoostingSettings(task="binary", n_trees=TREES, max_depth=DEPTH, threads=threads)
     job = Job(lead="bank", name="bench", purpose="measuring", boosting=boosting)
 
     def train() -> Any:

@@ -1,6 +1,7 @@
 """Every mechanism by its short name, and how settings turn into one."""
 
 from dataclasses import MISSING, fields
+from functools import lru_cache
 from typing import Any, cast
 
 from veilboost.errors import SettingError
@@ -62,6 +63,8 @@ MECHANISMS: dict[str, type[Mechanism]] = (
 def from_settings(settings: MechanismSettings) -> Mechanism:
     """Return the mechanism that ``settings`` describe; a setting that it does not know is refused.
 
+    Columns of a table often have the same one, and it takes long to make: the last few are kept.
+
     >>> from_settings(MechanismSettings(mechanism="tight", epsilon=0.5, size=4))
     TightMap(size=4, epsilon=0.5, gaps=())
     >>> from_settings(MechanismSettings(mechanism="global", epsilon=0.5, size=4, theta=2))
@@ -74,8 +77,13 @@ def from_settings(settings: MechanismSettings) -> Mechanism:
     taken = [field for field in fields(MECHANISMS[name]) if field.init]
     needed = [field.name for field in taken if field.default is MISSING]
     given = only_taken(repr(name), settings.values(), [field.name for field in taken], needed)
-    kind: Any = MECHANISMS[name]
-    made: Mechanism = kind(**given)
+    plain = {key: tuple(value) if isinstance(value, list) else value for key, value in given.items()}
+    return _made(MECHANISMS[name], tuple((key, type(value), value) for key, value in plain.items()))
+
+
+@lru_cache(maxsize=8)
+def _made(kind: Any, given: tuple[tuple[str, type, object], ...]) -> Mechanism:
+    made: Mechanism = kind(**{key: value for key, _, value in given})
     return made
 
 

@@ -159,7 +159,9 @@ def _matrix(settings: BoostingSettings, features: Sequence[Feature], rows: Rows,
         weight=rows.weight,
         missing=-1,
         max_bin=max_bin,
-        ref=xgboost.QuantileDMatrix(_every_code(features, rows), max_bin=max_bin, **described),
+        ref=xgboost.QuantileDMatrix(
+            _every_code(features, rows), max_bin=max_bin, nthread=settings.threads, **described
+        ),
         nthread=settings.threads,
         **described,
     )

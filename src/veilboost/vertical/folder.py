@@ -3,6 +3,7 @@
 ``sha256sum -c SHA256SUMS`` checks it without us.
 """
 
+import logging
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +16,8 @@ from veilboost.trees import FILES, StockModel
 from veilboost.trees.settings import Backend
 from veilboost.vertical.job import Trained
 from veilboost.vertical.statement import FORMAT, ModelStatement
+
+_log = logging.getLogger(__name__)
 
 STATEMENT, REPORT = "statement.json", "report.html"
 AS_IT_COMES: dict[Backend, str] = {"xgboost": "as-it-comes.json", "lightgbm": "as-it-comes.txt"}
@@ -61,6 +64,7 @@ def save(folder: Path, trained: Trained, statement: ModelStatement, report: str)
     if before != model:
         contents[AS_IT_COMES[model.backend]] = before.model
     write_folder(folder, contents, replacing=_MODELS)
+    _log.info("wrote %s", folder)
 
 
 def load(folder: Path) -> Saved:

@@ -21,6 +21,7 @@ from veilboost.vertical.opboost import Ask, Done, Prediction, Ranks
 from veilboost.vertical.plans import PartnerPlan
 from veilboost.vertical.steps import Steps
 from veilboost.wire import Array, Channel, PartyKeys, dial, load_party, parse_address
+from veilboost.wire.values import get_ready
 
 Tell = Callable[[str], None]
 _PLACE = "(place)"
@@ -63,6 +64,7 @@ def join(
 ) -> JoinReport:
     """Take part in the job of the lead that ``plan`` names; a dry run hears what is asked, and lets nothing out."""
     partner = _Partner.of(plan, progress, tell)
+    get_ready()
     with nullcontext() if dry_run else Steps(Path(plan.state)) as steps:
         return partner.attend(steps)
 

@@ -21,6 +21,7 @@ from veilboost.vertical.sharpening import Extrapolation
 from veilboost.vertical.statement import ModelStatement, state
 from veilboost.vertical.steps import Steps
 from veilboost.wire import load_party
+from veilboost.wire.values import get_ready
 
 
 class Grown(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -59,6 +60,7 @@ def lead(
     opboost.check(list(plan.partners), held.job)
     own = own_features(held.table, held.job)
     asks = {party: opboost.ask(party, len(held.ids), held.job) for party in plan.partners}
+    get_ready()
     with Steps(Path(plan.state)) as steps:
         with waiting(plan, keys, asks, held.ids, steps, run_of(steps, held.digest), tell) as met:
             report = _train(plan, held, steps, Gathered(own, met.answers(), held.job, None), met, progress)

@@ -1,7 +1,5 @@
 """What another party states about its columns, made again here from nothing but the settings of its mechanisms."""
 
-from functools import lru_cache
-
 import msgspec
 
 from veilboost.errors import PeerError, SettingError, UsageError
@@ -38,15 +36,10 @@ def _checked(party: str, column: ColumnStatement, made: Mechanism) -> ColumnStat
 def remade(party: str, column: ColumnStatement) -> Mechanism:
     """Return the mechanism that a statement describes; its digest must be the one that is stated."""
     try:
-        made = _made(msgspec.msgpack.encode(column.settings))
+        # JSON has no infinity but a text
+        made = from_settings(msgspec.convert(column.settings, MechanismSettings, strict=False))
     except (SettingError, UsageError, msgspec.ValidationError, TypeError) as error:
         raise PeerError(party, f"stated settings of no mechanism for column {column.column!r}: {error}") from None
     if made.digest.hex() != column.table_digest:
         raise PeerError(party, f"stated a table for column {column.column!r} that does not follow from its settings")
     return made
-
-
-@lru_cache(maxsize=8)
-def _made(settings: bytes) -> Mechanism:
-    """Return a mechanism; the columns of a table often have the same one, and JSON has no infinity but a text."""
-    return from_settings(msgspec.msgpack.decode(settings, type=MechanismSettings, strict=False))

@@ -6,6 +6,7 @@ one process at a time.
 
 import fcntl
 import hashlib
+import logging
 import os
 import shutil
 from pathlib import Path
@@ -20,6 +21,7 @@ from veilboost.files import private_folder, read_private, write_private
 T = TypeVar("T")
 
 _HEAD = b"veilboost step 1\n"
+_log = logging.getLogger(__name__)
 
 
 class Steps:
@@ -40,6 +42,7 @@ class Steps:
         body = msgspec.msgpack.encode(state)
         with blaming(self.folder):
             write_private(self._file(step), _HEAD + hashlib.sha256(body).digest() + body)
+        _log.info("%s: %s", self.folder.name, step)
 
     def load(self, step: str, kind: type[T]) -> T | None:
         """Return what a step led to, or None where it was not done; a file that was altered is refused."""

@@ -1,5 +1,6 @@
 """A partner's side of the carrier: dial the lead, and say why where that fails."""
 
+import logging
 import socket
 import ssl
 import threading
@@ -25,6 +26,7 @@ from veilboost.wire.tls_channel import TlsChannel
 
 PORT = 7340
 _PAUSE = 1.0
+_log = logging.getLogger(__name__)
 
 
 def dial(
@@ -50,6 +52,7 @@ def dial(
             channel.send(ours, timeout=PATIENCE)
         keep_alive(secure)
         opened.pop_all()
+    _log.info("%s has shown its certificate, and taken ours", lead)
     return channel
 
 
@@ -79,6 +82,7 @@ def _line(
 ) -> tuple[TlsChannel, ssl.SSLSocket]:
     """Return a line after its handshake, which is closed with what is ``opened``."""
     sock = _reach(lead, address, patience)
+    _log.info("reached %s", lead)
     opened.callback(sock.close)
     secure = _secured(sock, keys, lead, address, known_as)
     opened.callback(secure.close)
