@@ -54,7 +54,7 @@ def settle(path: Path) -> None:
 
 def write_whole(path: Path, text: str) -> None:
     """Write ``text`` aside, then rename it to ``path``: a reader sees the old file or the new one, never a part."""
-    _write(path, text.encode(), 0o644)
+    _write(path, [text.encode()], 0o644)
 
 
 def read_private(path: Path, absent: str) -> bytes:
@@ -86,17 +86,17 @@ def check_folder(folder: Path) -> None:
         raise FileError(folder, "others can write into this folder of keys: chmod 700 it")
 
 
-def write_private(path: Path, content: bytes) -> None:
-    """Write ``content`` in the same way, for the owner's eyes alone."""
-    _write(path, content, 0o600)
+def write_private(path: Path, *parts: bytes) -> None:
+    """Write ``parts``, one after the other, in the same way, for the owner's eyes alone."""
+    _write(path, parts, 0o600)
 
 
-def _write(path: Path, content: bytes, mode: int) -> None:
+def _write(path: Path, parts: Iterable[bytes], mode: int) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, aside = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
         with os.fdopen(handle, "wb") as file:
-            file.write(content)
+            file.writelines(parts)
             file.flush()
             os.fsync(file.fileno())
         Path(aside).chmod(mode)

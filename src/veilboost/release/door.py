@@ -3,7 +3,7 @@
 import hashlib
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import Any
@@ -28,7 +28,8 @@ from veilboost.release.statement import Statement, state
 class Released:
     """Noisy codes that may leave, column by column, and the statement that goes with them."""
 
-    codes: Mapping[str, NDArray[Any]]
+    codes: dict[str, NDArray[Any]]
+    """Who needs a column for the last time may take it out: all of them together are large."""
     columns: tuple[Column, ...]
     statement: Statement
     outcome: Outcome | None = None
@@ -76,9 +77,7 @@ class PolicyDoor(Door):
         request = self._policy.permit(who, purpose, job, columns)
         with admitted(self._source, self._policy, request, rows=rows, progress=self._progress) as it:
             leaving = [Leaving(column, it.key, as_codes=True) for column in request.columns]
-            drawn = pa.concat_tables(self._drawn(it.staged, leaving))
-            places = self._places(drawn)
-            codes = {each.column.name: _in_order(drawn, each.types, places) for each in leaving}
+            codes = self._drawn(it.staged, leaving)
             digest = _digest(codes)
             with it.ledger.held():
                 it.ledger.append({"event": "left", "job": job, "to": who, "file": "(a protocol)", "sha256": digest})
@@ -105,17 +104,31 @@ class PolicyDoor(Door):
         with admitted(self._source, self._policy, request, **options) as it:
             return Outcome(request, it.staged.rows, it.staged.counts, it.bill, (), dry_run=True)
 
-    def _drawn(self, staged: Staged, leaving: Sequence[Leaving]) -> Iterator[pa.Table]:
+    def _drawn(self, staged: Staged, leaving: Sequence[Leaving]) -> dict[str, NDArray[Any]]:
+        """Draw bucket by bucket, and put every row where it stands in the agreed order."""
+        codes: dict[str, NDArray[Any]] = {}
+        there = np.zeros(staged.rows, dtype=np.bool_)
         for number, table in enumerate(leave(staged, leaving), 1):
+            places = self._places(table, staged.rows)
+            there[places] = True
+            for each in leaving:
+                drawn = np.stack([table[name].to_numpy() for name in each.types])
+                if number == 1:
+                    codes[each.column.name] = np.empty((len(drawn), staged.rows), drawn.dtype)
+                codes[each.column.name][:, places] = drawn
             self._progress("drawing", number / staged.buckets)
-            yield table
+        if not there.all():
+            raise self._disordered(staged.rows)
+        return {name: each[0] if len(each) == 1 else each.T for name, each in codes.items()}
 
-    def _places(self, drawn: pa.Table) -> NDArray[np.int64]:
-        """Return the place of each drawn row in the agreed order."""
+    def _places(self, drawn: pa.Table, rows: int) -> NDArray[np.int64]:
         places: NDArray[np.int64] = drawn[self._order].to_numpy()
-        if not np.array_equal(np.sort(places), np.arange(len(places))):
-            raise DataError(self._order, "must number the rows from 0, each once", f"{len(places)} other numbers")
+        if len(places) and not 0 <= places.min() <= places.max() < rows:
+            raise self._disordered(rows)
         return places
+
+    def _disordered(self, rows: int) -> DataError:
+        return DataError(self._order, "must number the rows from 0, each once", f"{rows} other numbers")
 
 
 class SimulationDoor(Door):
@@ -159,14 +172,6 @@ class SimulationDoor(Door):
             receipt=None,
         )
         return Released(drawn, chosen, said)
-
-
-def _in_order(drawn: pa.Table, names: Iterable[str], places: NDArray[np.int64]) -> NDArray[Any]:
-    """Return drawn columns in the agreed order: one as it is, several, which are one column's bits, side by side."""
-    columns = [drawn[name].to_numpy() for name in names]
-    ordered = np.empty((len(columns), len(places)), columns[0].dtype)
-    ordered[:, places] = columns
-    return ordered[0] if len(columns) == 1 else ordered.T
 
 
 def _digest(codes: Mapping[str, NDArray[Any]]) -> str:

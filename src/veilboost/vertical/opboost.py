@@ -176,7 +176,7 @@ def released(lead: str, asked: Ask, door: Door) -> tuple[Ranks, dict[str, NDArra
     """
     agree(lead, asked, door.domains)
     out = door.release(who=lead, purpose=asked.purpose, job=asked.job, columns=asked.columns, rows=asked.rows)
-    packed = [_packed(column, out.codes[column.name], asked) for column in out.columns]
+    packed = [_packed(column, out.codes.pop(column.name), asked) for column in out.columns]
     ranks = Ranks(columns=[each.sent for each in packed], statement=out.statement)
     return ranks, {each.sent.name: each.cuts for each in packed}, out.outcome
 

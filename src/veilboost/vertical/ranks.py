@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from veilboost.domain import Domain
 from veilboost.mechanisms import ValueMechanism
+from veilboost.wire.packing import counted
 
 Between = Literal["next", "middle"]
 _FARTHEST = 1 << 20
@@ -33,7 +34,7 @@ def rank(codes: NDArray[Any], domain: Domain) -> Ranked:
         gap = int(domain.missing == "code" and len(seen) > 0 and seen[-1] == domain.size)
         ranks = np.where(codes > domain.value_codes, 0, ranks + 1)
         return Ranked(ranks.astype(_smallest(len(seen))), seen[: len(seen) - gap].astype(np.int64))
-    present = np.bincount(codes, minlength=domain.size + 1)[: domain.value_codes + 1] > 0
+    present = counted(codes, domain.size + 1)[: domain.value_codes + 1] > 0
     found = np.flatnonzero(present)
     places = np.zeros(domain.size + 1, dtype=_smallest(len(found)))
     places[found] = np.arange(1, len(found) + 1)

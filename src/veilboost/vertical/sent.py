@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from veilboost.wire import Array, Values
+from veilboost.wire.packing import counted
 
 Category = str | int | bool
 Unit = Literal["number", "days", "microseconds", "place"]
@@ -74,7 +75,7 @@ def _misfit(sent: Sent, values: NDArray[Any], along: Along) -> str | None:
 
 
 def _misfit_of_ranks(sent: Sent, values: NDArray[Any]) -> str | None:
-    if sent.count > len(values) or not np.bincount(values, minlength=sent.count + 1)[1:].all():
+    if sent.count > len(values) or not counted(values, sent.count + 1)[1:].all():
         return "leaves out a rank"
     if sent.impute is not None and not (np.isfinite(sent.impute) and values.all()):
         return "has missing values, and says that it has none"

@@ -41,7 +41,7 @@ class Steps:
         """Keep what a step led to."""
         body = msgspec.msgpack.encode(state)
         with blaming(self.folder):
-            write_private(self._file(step), _HEAD + hashlib.sha256(body).digest() + body)
+            write_private(self._file(step), _HEAD, hashlib.sha256(body).digest(), body)
         _log.info("%s: %s", self.folder.name, step)
 
     def load(self, step: str, kind: type[T]) -> T | None:

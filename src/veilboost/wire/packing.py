@@ -17,6 +17,7 @@ from veilboost.wire._rans import LANES, LOW, MOST_BITS, Stream
 _MOST_CLASSES = 1 << 12
 _LEAST_BITS = 11
 _FEWEST = 64
+_BLOCK = 1 << 20
 _ABOUT_ONE_CLASS = 16.0
 """Bits that the description of one class takes, about."""
 
@@ -74,7 +75,7 @@ def pack(values: NDArray[Any]) -> Pack | None:
     """Return unsigned ``values`` packed, or None where they would not become smaller."""
     if len(values) < _FEWEST or int(values.max()) > 16 * len(values):
         return None
-    widths, counts, cost = _classes(np.bincount(values))
+    widths, counts, cost = _classes(counted(values))
     if cost / 8 >= values.nbytes:
         return None
     first = np.cumsum(1 << widths) - (1 << widths)
@@ -93,6 +94,19 @@ def pack(values: NDArray[Any]) -> Pack | None:
         words=stream.words.astype("<u2", copy=False).tobytes(),
         bits=below.astype("<u4", copy=False).tobytes(),
     )
+
+
+def counted(values: NDArray[Any], size: int = 0) -> NDArray[np.int64]:
+    """Return how often each number occurs, for at least ``size`` of them; numpy alone would take 8 bytes a value.
+
+    >>> counted(np.array([2, 0, 2], np.uint8), 4).tolist()
+    [1, 0, 2, 0]
+    """
+    counts = np.zeros(max(size, int(values.max(initial=0)) + 1), dtype=np.int64)
+    block = max(_BLOCK, len(counts))
+    for start in range(0, len(values), block):
+        counts += np.bincount(values[start : start + block], minlength=len(counts))
+    return counts
 
 
 def _classes(counts: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64], float]:
