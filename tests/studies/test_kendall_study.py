@@ -37,8 +37,8 @@ def test_the_pinned_expectations_are_near_those_of_uniform_codes() -> None:
 
 def outcome(**values: list[float]) -> Outcome:
     """Return two panels at ε = 0.64: drawn, and 0.5 expected for Global-map."""
-    names = {"local": LOCAL, "global_": GLOBAL, "tight": TIGHT, "piecewise": PIECEWISE, "low": adj(1), "high": adj(2)}
-    given = {"local": [0.9, 0.91], "global_": [0.5, 0.51], "tight": [0.7, 0.71], "piecewise": [0.1, 0.12]}
+    names = {"local": LOCAL, "global_": GLOBAL, "piecewise": PIECEWISE, "low": adj(1), "high": adj(2)}
+    given = {"local": [0.9, 0.91], "global_": [0.5, 0.51], "piecewise": [0.1, 0.12]}
     given |= {"low": [0.4, 0.41], "high": [0.45, 0.46]} | values
     cells = [Cell(panel=LOST, line=names[key], at=0.64, values=drawn) for key, drawn in given.items()]
     return Outcome(cells=[*cells, Cell(panel=EXPECTED, line=GLOBAL, at=0.64, values=[0.504])])
@@ -54,7 +54,6 @@ def refuted(found: Outcome) -> list[str]:
         ({"local": [0.3, 0.31]}, "Local-map keeps more"),
         ({"high": [0.2, 0.21]}, "Below ε = 2.56"),
         ({"piecewise": [0.45, 0.46]}, "Piecewise"),
-        ({"tight": [0.45, 0.46]}, "TightMap"),
         ({"global_": [0.6, 0.600001]}, "exact tables"),
     ],
 )

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from veilboost.mechanisms import Piecewise
+from veilboost.mechanisms import LocalMap, Piecewise
+from veilboost.privacy import beta
 from veilboost.studies import splits
 from veilboost.studies.claims import between, never_worse
 from veilboost.studies.outcome import Cell, Outcome
@@ -19,6 +20,17 @@ def test_beta_of_piecewise_is_what_draws_show(left: list[int], right: list[int])
     noise = 7 * (found * (1 - found) / count) ** 0.5  # seven standard errors: once in 10^11 runs
     assert abs(kept - found) < noise + 0.001
     assert abs(kept - 1.3 * found) > noise + 0.001, "thirty percent would be noticed"
+
+
+def test_ties_are_broken_at_random() -> None:
+    mechanism, count = LocalMap(epsilon=1.0, size=4, theta=4), 200_000
+    drawn = mechanism.draw(np.tile([1, 2, 3, 4], count)).reshape(count, -1)
+    broken = drawn + np.random.default_rng().integers(0, 10, drawn.shape) / 10
+    kept = float((broken[:, :2].max(axis=1) < broken[:, 2:].min(axis=1)).mean())
+    found = beta(splits._parted(mechanism.probabilities()), np.array([1, 2]), np.array([3, 4]))
+    noise = 7 * (found * (1 - found) / count) ** 0.5  # seven standard errors: once in 10^11 runs
+    assert abs(kept - found) < noise
+    assert kept - beta(mechanism.probabilities(), np.array([1, 2]), np.array([3, 4])) > noise, "ties count"
 
 
 def test_finer_cells_change_little(monkeypatch: pytest.MonkeyPatch) -> None:

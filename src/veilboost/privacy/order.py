@@ -129,11 +129,13 @@ def beta(table: Table, left_values: Codes, right_values: Codes) -> float:
     Corollary 5.2: where no value crosses the best split, that split is still on offer, so with probability at
     least beta the best gain on the noisy codes is at least the best gain on the raw ones.
 
+    The table may have another number of outputs than of codes.
+
     >>> flip = np.array([[0.75, 0.25], [0.25, 0.75]])
     >>> round(beta(flip, np.array([1, 1]), np.array([2])), 6)  # 0.75 three times
     0.421875
     """
-    shares = _shares(table)
+    shares = _shares(table, square=False)
     left, right = (
         _counts("left_values", left_values, len(shares)),
         _counts("right_values", right_values, len(shares)),
@@ -165,10 +167,12 @@ def _ordered(epsilon: float, distance: Codes, size: int) -> Floats:
     return bound
 
 
-def _shares(table: Table) -> Floats:
+def _shares(table: Table, *, square: bool = True) -> Floats:
     given = np.asarray(table)
-    if given.dtype.kind not in "uif" or given.ndim != 2 or not given.shape[0] == given.shape[1] > 1:
-        raise SettingError("table", "must be square, with numbers for 2 codes or more", f"shape {given.shape}")
+    fits = given.ndim == 2 and min(given.shape) > 1 and (not square or given.shape[0] == given.shape[1])
+    if given.dtype.kind not in "uif" or not fits:
+        rule = f"must {'be square, with' if square else 'hold'} numbers for 2 codes or more"
+        raise SettingError("table", rule, f"shape {given.shape}")
     shares: Floats = given.astype(np.float64) / (float(TOTAL) if given.dtype == np.uint64 else 1.0)
     if not np.allclose(shares.sum(axis=1), 1):
         raise SettingError("table", "must have rows that sum to one", shares.sum(axis=1).tolist())

@@ -1,10 +1,12 @@
 """Sentences that compare lines, decided by paired differences over the repeats."""
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Iterator, Mapping, Sequence
 
 import msgspec
 
 from veilboost.studies.outcome import Claim, Difference, Outcome, differences
+from veilboost.studies.rivals import GROUPS, KEPT, TIGHT
 
 Pairs = Mapping[str, Sequence[str]]
 
@@ -18,8 +20,13 @@ def never_worse(found: Outcome, pairs: Pairs, says: str, *, more_is_better: bool
     '1 of 1 pairs worse, most at p, 1: a by 2.25 behind b'
     """
     compared = list(differences(found, pairs, more_is_better=more_is_better))
-    worse = [each for each in compared if each.worse and each.mean < -1e-9]
-    return Claim(says=says, holds=not worse, found=f"{len(worse)} of {len(compared)} pairs worse{_most(worse)}")
+    return _claim(says, compared)
+
+
+def _claim(says: str, compared: Sequence[Difference], more: str = "") -> Claim:
+    worse = [each for each in compared if each.worse]
+    found = f"{len(worse)} of {len(compared)} pairs worse{_most(worse)}{more}"
+    return Claim(says=says, holds=not (worse or more), found=found)
 
 
 def _most(worse: Sequence[Difference]) -> str:
@@ -28,6 +35,27 @@ def _most(worse: Sequence[Difference]) -> str:
         return ""
     most = min(worse, key=lambda each: each.mean)
     return f", most at {most.panel}, {most.at}: {most.ours} by {-most.mean:.3g} behind {most.rival}"
+
+
+_NOWHERE = "by two standard errors, and better on average."
+FIRST = f"At the same stated ε TightMap is nowhere worse than a rival, {_NOWHERE}"
+REALLY = f"At the ε-dLDP that a rival really keeps TightMap is nowhere worse than it, {_NOWHERE}"
+IN_GROUPS = f"TightMap in groups is nowhere worse than Local-map, {_NOWHERE}"
+
+
+def of_tight(compared: Sequence[Difference]) -> Iterator[Claim]:
+    """Yield comparison 1: at the stated ε, at the ε that rivals really keep, and in groups."""
+    for says, ours in ((FIRST, TIGHT), (REALLY, KEPT.format(TIGHT, "")), (IN_GROUPS, GROUPS)):
+        of = [each for each in compared if each.ours == ours or (ours.endswith(" ") and each.ours.startswith(ours))]
+        if of:
+            yield _claim(says, of, _behind(of))
+
+
+def _behind(compared: Sequence[Difference]) -> str:
+    """Return in words which rivals are ahead on average."""
+    means = {each.rival: math.fsum(other.mean for other in compared if other.rival == each.rival) for each in compared}
+    behind = [rival for rival, mean in means.items() if mean < -1e-15]
+    return f"; on average behind {', '.join(behind)}" if behind else ""
 
 
 def between(found: Outcome, here: str, there: str, lines: Sequence[str]) -> tuple[Outcome, Pairs]:

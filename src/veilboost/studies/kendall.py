@@ -15,7 +15,7 @@ from veilboost.studies.kendall_claims import claims
 from veilboost.studies.outcome import Cell, Outcome
 from veilboost.studies.public import codes_of
 from veilboost.studies.repeats import each
-from veilboost.studies.rivals import all_of
+from veilboost.studies.rivals import all_of, at_kept
 from veilboost.studies.study import Progress
 
 
@@ -88,6 +88,7 @@ def _works(settings: Settings) -> Iterator[_Work]:
     for i, theta in enumerate(settings.thetas):
         for j, epsilon in enumerate(settings.epsilons):
             made = all_of(epsilon, size=settings.size, theta=theta, alphas=settings.alphas, fair_to=settings.fair_to)
+            made |= at_kept(made)
             for k, (line, mechanism) in enumerate(made.items()):
                 seeds = np.random.SeedSequence((settings.seed, i, j, k)).generate_state(settings.repeats, np.uint64)
                 yield _Work(theta, epsilon, line, mechanism, seeds.tolist())

@@ -7,7 +7,7 @@ import msgspec
 
 from veilboost.report.marks import COLOURS, Look
 from veilboost.studies.outcome import Cell
-from veilboost.studies.rivals import BY_PAIRS, BY_PROFILE, GLOBAL, GRR, LOCAL, PIECEWISE, TIGHT
+from veilboost.studies.rivals import BY_PAIRS, BY_PROFILE, GLOBAL, GRR, KEPT, LOCAL, PIECEWISE, TIGHT
 
 _HUES = {
     GLOBAL: (COLOURS[0], "#123a78"),
@@ -83,7 +83,7 @@ def pictured(cells: Sequence[Cell]) -> Iterator[tuple[Sequence[Cell], Mapping[st
     fair = {
         form.format(TIGHT, name): (name, dash)
         for name in names
-        for form, dash in ((BY_PROFILE, "7 4"), (BY_PAIRS, "2 3"))
+        for form, dash in ((KEPT, "12 4 2 4"), (BY_PROFILE, "7 4"), (BY_PAIRS, "2 3"))
         if form.format(TIGHT, name) in names
     }
     rest = [name for name in names if name not in fair]

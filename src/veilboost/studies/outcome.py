@@ -89,8 +89,8 @@ class Difference(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def worse(self) -> bool:
-        """Whether ours is worse by more than two standard errors."""
-        return self.mean < -2 * self.error
+        """Whether ours is worse by more than two standard errors, and by more than rounding."""
+        return self.mean < -max(2 * self.error, 1e-15)
 
 
 def differences(outcome: Outcome, pairs: Mapping[str, Sequence[str]], *, more_is_better: bool) -> Iterator[Difference]:

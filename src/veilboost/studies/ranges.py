@@ -15,12 +15,23 @@ from veilboost.studies import ahead
 from veilboost.studies.fair import under_pairs_of_global, under_pairs_of_local, under_profile_of_global
 from veilboost.studies.outcome import Cell, Outcome
 from veilboost.studies.public import codes_of
-from veilboost.studies.ranges_claims import AHEAD, claims, of_losses
+from veilboost.studies.ranges_claims import AHEAD, SPREAD, claims, of_losses, of_spread
 from veilboost.studies.repeats import each
-from veilboost.studies.rivals import BY_PAIRS, BY_PROFILE, GLOBAL, GROUPS, LOCAL, PIECEWISE, TIGHT, tables
+from veilboost.studies.rivals import (
+    BY_PAIRS,
+    BY_PROFILE,
+    GLOBAL,
+    GROUPS,
+    KEPT,
+    LOCAL,
+    PIECEWISE,
+    TIGHT,
+    at_kept,
+    tables,
+)
 from veilboost.studies.study import Progress
 
-SPREAD, INVERTED = f"{GROUPS}, spread", "{}, inverted"
+INVERTED = "{}, inverted"
 
 Histogram = NDArray[np.int64]
 
@@ -81,9 +92,13 @@ def run(settings: Settings, progress: Progress) -> Outcome:
     for done, (theta, epsilon) in enumerate(places):
         part, made = Part(asked=asked, theta=theta, epsilon=epsilon, seeds=seeds), _made(settings, epsilon, theta)
         cells += _answered(part, made, partial(_step, progress, done, len(places)))
-        losses |= {name: max(losses.get(name, 0.0), neighbours(one) / epsilon) for name, one in made.items()}
+        losses |= {
+            name: max(losses.get(name, 0.0), neighbours(one) / epsilon)
+            for name, one in made.items()
+            if not name.startswith(KEPT.format(TIGHT, ""))
+        }
     found = Outcome(cells=sorted(cells, key=lambda cell: INVERTED.format("") in cell.panel))
-    said = [*claims(found, settings.epsilons, settings.alphas), of_losses(losses, settings.alphas)]
+    said = [*claims(found, settings.epsilons, settings.alphas), of_losses(losses, settings.alphas), of_spread(found)]
     return Outcome(cells=found.cells, claims=said)
 
 
@@ -113,8 +128,10 @@ def _between(histogram: NDArray[Any], first: Histogram, last: Histogram) -> NDAr
 def _made(settings: Settings, epsilon: float, theta: int) -> dict[str, TableMechanism]:
     """Return all that states the same ε, and TightMap under the exact losses of Global-map and Local-map."""
     size = settings.size
+    made = tables(epsilon, size=size, theta=theta, alphas=settings.alphas)
     return {
-        **tables(epsilon, size=size, theta=theta, alphas=settings.alphas),
+        **made,
+        **at_kept(made),
         BY_PROFILE.format(TIGHT, GLOBAL): under_profile_of_global(epsilon, size),
         BY_PAIRS.format(TIGHT, GLOBAL): under_pairs_of_global(epsilon, size),
         BY_PAIRS.format(GROUPS, LOCAL): under_pairs_of_local(epsilon, size, theta),

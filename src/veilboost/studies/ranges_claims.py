@@ -4,10 +4,11 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 
+from veilboost.studies.claims import never_worse
 from veilboost.studies.outcome import Claim, Outcome
-from veilboost.studies.rivals import GLOBAL, LOCAL, TIGHT, adj
+from veilboost.studies.rivals import GLOBAL, GROUPS, LOCAL, TIGHT, adj
 
-AHEAD = "AHEAD"
+AHEAD, SPREAD = "AHEAD", f"{GROUPS}, spread"
 
 
 def claims(found: Outcome, epsilons: Sequence[float], alphas: Sequence[float]) -> Iterator[Claim]:
@@ -63,6 +64,13 @@ def of_losses(losses: Mapping[str, float], alphas: Sequence[float]) -> Claim:
         holds=min(losses[name] for name in over) > 1 >= most - 1e-6,
         found=f"{told}, the others at most {most:.3g} ε; Local-map within a partition",
     )
+
+
+def of_spread(found: Outcome) -> Claim:
+    """Return whether groups are as good as Local-map where neither has a bias of its own that the other has not."""
+    fair = [cell for cell in found.cells if cell.line != GROUPS or cell.panel.endswith("inverted")]
+    says = "TightMap in groups is less off than Local-map when its counts are spread, and when both are inverted."
+    return never_worse(Outcome(cells=fair), {SPREAD: [LOCAL], GROUPS: [LOCAL]}, says, more_is_better=False)
 
 
 def _mean(found: Outcome, panel: str, line: str, epsilon: float) -> float:

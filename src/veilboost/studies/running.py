@@ -11,6 +11,7 @@ from veilboost.errors import SettingError
 from veilboost.files import as_json, check_writable, write_whole
 from veilboost.studies import pages
 from veilboost.studies.charts import picture
+from veilboost.studies.claims import of_tight
 from veilboost.studies.outcome import Difference, Outcome, differences
 from veilboost.studies.study import Expected, Judged, Progress, Study, expected, judge, names, pinned, study
 
@@ -52,15 +53,16 @@ def run(name: str, *, quick: bool, progress: Progress) -> Ran:
     unknown = {each for line, rivals in chosen.compare.items() for each in (line, *rivals)} - set(outcome.lines)
     if unknown and not shortened:
         raise SettingError("compare", f"must name lines that {name} has", sorted(unknown))
+    compared = list(_differences(chosen, outcome))
     return Ran(
         name=name,
         study=chosen,
         quick=shortened,
         settings=msgspec.to_builtins(settings),
         seconds=time.monotonic() - begun,
-        outcome=outcome,
+        outcome=Outcome(cells=outcome.cells, claims=[*outcome.claims, *of_tight(compared)]),
         judged=[] if shortened else judge(chosen, outcome, expected(name)),
-        differences=list(_differences(chosen, outcome)),
+        differences=compared,
     )
 
 
