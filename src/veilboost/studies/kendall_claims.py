@@ -12,6 +12,9 @@ BORDER = 2.56
 _UNLIKELY = 1e-3
 """No mean may be further from what is exactly expected than one among so many is once in a thousand runs."""
 
+_ONE_ROW = 1e-6
+"""About what a mean changes by where one row of one repeat moves by one code: where none did, no spread can judge."""
+
 
 def claims(found: Outcome, alphas: Sequence[float], *, lost: str, expected: str) -> Iterator[Claim]:
     """Yield the claims; panels whose names end in ``expected`` are left to the last one."""
@@ -58,5 +61,5 @@ def _chance(drawn: Cell, expected: float) -> float:
 
     away = abs(drawn.mean - expected)
     if away < 1e-9 or not drawn.error:
-        return float(away < 1e-9)
+        return float(away < _ONE_ROW)
     return float(2 * t.sf(away / drawn.error, len(drawn.values) - 1))

@@ -104,4 +104,4 @@ def short(line: str) -> str:
     >>> short("TightMap under the profile of Global-map")
     'TightMap, profile of Global-map'
     """
-    return line.replace(" under the ", ", ")
+    return line.replace(" under the ", ", ").replace(" at the ε kept by ", ", ε kept by ")
