@@ -24,6 +24,8 @@ class Relay:
     rate: float
     left: float
     passed: bytearray = field(default_factory=bytearray)
+    ways: list[bytearray] = field(default_factory=list)
+    """What passed each way on each line, in order."""
     spoil: bool = False
     _open: list[socket.socket] = field(default_factory=list)
 
@@ -37,8 +39,10 @@ class Relay:
 
     def _pass(self, one: socket.socket, other: socket.socket) -> None:
         with suppress(OSError, ValueError), one, other, selectors.DefaultSelector() as selector:
-            selector.register(one, selectors.EVENT_READ, other)
-            selector.register(other, selectors.EVENT_READ, one)
+            there, back = bytearray(), bytearray()
+            self.ways += [there, back]
+            selector.register(one, selectors.EVENT_READ, (other, there))
+            selector.register(other, selectors.EVENT_READ, (one, back))
             while self.left > 0:
                 for key, _ in selector.select(5):
                     assert isinstance(key.fileobj, socket.socket)
@@ -48,8 +52,10 @@ class Relay:
                     time.sleep(self.delay + len(piece) / self.rate)
                     if self.spoil:
                         piece, self.spoil = piece[:-1] + bytes([piece[-1] ^ 1]), False
+                    onward, way = key.data
                     self.passed += piece
-                    key.data.sendall(piece)
+                    way += piece
+                    onward.sendall(piece)
                     self.left -= len(piece)
 
     def cut(self) -> None:

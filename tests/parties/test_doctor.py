@@ -242,6 +242,18 @@ def test_a_port_that_is_taken_is_found_unless_it_is_this_job_s(here: Path) -> No
         assert (state, "another process works on this job" in says) == ("ok", True)
 
 
+def test_a_file_for_predictions_is_looked_at_without_a_table(here: Path) -> None:
+    """The samples are named when they come: what can be seen before is keys, clock, versions and port."""
+    plan = (here / "job.toml").read_text().partition("[boosting]")[0]
+    kept = [line for line in plan.splitlines() if line.partition(" = ")[0] not in ("table", "label")]
+    (here / "predict.toml").write_text("\n".join(kept))
+    said = found(here / "predict.toml")
+    assert {state for state, _ in said.values()} == {"ok"}
+    assert list(said) == ["keys", "clock", "versions", "port"]
+    with bound(listen_at(here)):
+        assert found(here / "predict.toml")["port"][0] == "problem"
+
+
 def test_a_lead_that_would_not_let_this_party_in_says_why(here: Path) -> None:
     with led(here, parties=("town",)):
         assert found(here / "partner.toml")["lead"] == ("problem", "bank: you came where only 'town' may come")

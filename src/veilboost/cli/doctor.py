@@ -14,7 +14,9 @@ _ILL = 2
 
 
 def doctor(
-    plan: Annotated[Path, typer.Argument(metavar="PLAN.toml", help="A lead's job file, or a partner's file.")],
+    plan: Annotated[
+        Path, typer.Argument(metavar="PLAN.toml", help="A lead's file, for a job or predictions, or a partner's.")
+    ],
     json: Json = False,
 ) -> None:
     """Check keys, clock, versions, table, disk, policy, ledger and the line to the other party; ends with 2 where

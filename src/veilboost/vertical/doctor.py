@@ -20,7 +20,7 @@ from veilboost.vertical.fitting import own_features
 from veilboost.vertical.folder import check_place
 from veilboost.vertical.lead_table import prepared
 from veilboost.vertical.meeting import MESSAGES
-from veilboost.vertical.plans import LeadPlan, PartnerPlan, load_plan
+from veilboost.vertical.plans import LeadPlan, Meeting, PartnerPlan, PredictPlan, load_plan
 from veilboost.wire import PartyKeys, knock, parse_address
 from veilboost.wire.listener import bound
 
@@ -31,21 +31,30 @@ Written = list[tuple[str, datetime]]
 
 
 def examined(file: Path, tell: Callable[[Finding], None] = lambda _finding: None) -> Findings:
-    """Return what is found of the job file of a lead, or of a partner's file; each finding is told at once."""
+    """Return what is found of a lead's file, for a job or for predictions, or of a partner's; each is told at once."""
     with blaming(file):
         _, raw = read_toml(file)
     found = Findings(tell)
     if "lead" in raw:
         _partner(load_plan(file, PartnerPlan), found)
-    else:
+    elif "table" in raw or "label" in raw:
         _lead(load_plan(file, LeadPlan), found)
+    else:
+        plan = load_plan(file, PredictPlan)
+        _port(plan, _meeting(plan, None, found), found)
     return found
 
 
-def _lead(plan: LeadPlan, found: Findings) -> None:
+def _meeting(plan: Meeting, backend: str | None, found: Findings) -> PartyKeys | None:
+    """Look at what anyone needs who waits for partners, and return the keys."""
     keys = machine.keys(found, Path(plan.keys), PartyKeys.check_lead)
     machine.clock(found, Path(plan.keys), machine.modified(*Path(plan.state).glob("*.step")))
-    machine.versions(found, plan.boosting.backend)
+    machine.versions(found, backend)
+    return keys
+
+
+def _lead(plan: LeadPlan, found: Findings) -> None:
+    keys = _meeting(plan, plan.boosting.backend, found)
     rows = _lead_table(plan, keys, found)
     columns = sum(_COLUMNS if each.columns is None else len(each.columns) for each in plan.partners.values())
     machine.room(found, "state", Path(plan.state), 4 * rows * columns)
@@ -70,7 +79,7 @@ def _model(plan: LeadPlan, found: Findings) -> None:
         machine.room(found, "model", Path(plan.model), 0)
 
 
-def _port(plan: LeadPlan, keys: PartyKeys | None, found: Findings) -> None:
+def _port(plan: Meeting, keys: PartyKeys | None, found: Findings) -> None:
     with found.looking("port"):
         if machine.busy(Path(plan.state)):
             found.say("port", f"{plan.listen}: not tried, another process works on this job and may listen there")
