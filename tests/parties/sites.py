@@ -1,4 +1,4 @@
-"""A bank and a shop on this machine, each with keys, a table and a file of its own, as processes of their own.
+"""A bank and a shop, and perhaps a clinic, on this machine: each with keys, a table and a file, in its own processes.
 
 Run as a program it is the command line, which kills itself at a point: a step that is saved, a message that is sent or
 received, or a function that is called.
@@ -17,6 +17,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import pyarrow as pa
 from pyarrow import csv
 
 from certified import party
@@ -49,12 +51,48 @@ _PARTNER = """\
 format = 1
 lead = "bank"
 address = "localhost:{port}"
-policy = "shop.toml"
-table = "shop.csv"
+policy = "{who}.toml"
+table = "{who}.csv"
 id = "id"
-keys = "shop"
+keys = "{who}"
 wait = {wait}
 """
+_PREDICT = """\
+format = 1
+name = "risk: predictions"
+purpose = "default risk"
+id = "id"
+keys = "bank"
+listen = "127.0.0.1:{port}"
+wait = {wait}
+"""
+_CLINIC = """\
+format = 1
+party = "clinic"
+noise_key = "clinic.key"
+ledger = "clinic.db"
+[rows]
+key = "id"
+type = "integer"
+carry = ["id"]
+[[grants]]
+who = "bank"
+purposes = ["default risk"]
+[columns.pulse]
+domain = { kind = "integers", lower = 40, upper = 139, size = 20 }
+mechanism = { name = "tight", epsilon = 1.0 }
+cap = 1.0
+[columns.insured]
+domain = { kind = "booleans" }
+mechanism = { name = "grr", epsilon = 1.0 }
+cap = 1.0
+"""
+_COMMANDS = {
+    "lead": ["lead", "job.toml"],
+    "join": ["join", "partner.toml"],
+    "clinic": ["join", "clinic.join.toml"],
+    "predict": ["predict", "model", "new.csv", "out.csv", "--partners", "predict.toml"],
+}
 
 
 _INTERRUPTIBLE = """
@@ -68,19 +106,25 @@ main()
 
 @dataclass(frozen=True)
 class Sites:
-    """Two parties in one folder."""
+    """Two parties in one folder, or three."""
 
     folder: Path
 
     @classmethod
-    def settled(cls, folder: Path) -> "Sites":
-        """Give both their keys, tables, ledger and policy."""
+    def settled(cls, folder: Path, *, clinic: bool = False) -> "Sites":
+        """Give all of them their keys, tables, ledgers and policies."""
         write_example(folder, ROWS)
         by = new_authority(folder / "authority", "consortium")
         party(by, folder / "bank", "bank")
         party(by, folder / "shop", "shop")
         new_key(folder / "noise.key")
         Ledger.create(folder / "ledger.db").close()
+        if clinic:
+            party(by, folder / "clinic", "clinic")
+            new_key(folder / "clinic.key")
+            Ledger.create(folder / "clinic.db").close()
+            (folder / "clinic.toml").write_text(_CLINIC)
+            write_csv(table("clinic"), folder / "clinic.csv")
         return cls(folder)
 
     def copied(self, to: Path, **plans: Any) -> "Sites":
@@ -90,14 +134,26 @@ class Sites:
         return Sites(to)
 
     def plan(self, *, wait: float = 60.0, wait_partner: float = 60.0, more: str = "", asked: str = "") -> None:
-        """Write what both plan to do."""
-        port = free_port()
-        (self.folder / "job.toml").write_text(_JOB.format(port=port, wait=wait, more=more, asked=asked))
-        (self.folder / "partner.toml").write_text(_PARTNER.format(port=port, wait=wait_partner))
+        """Write what all of them plan to do."""
+        port, clinic = free_port(), (self.folder / "clinic").is_dir()
+        job = _JOB.format(port=port, wait=wait, more=more, asked=asked)
+        (self.folder / "job.toml").write_text(job + "[partners.clinic]\n" * clinic)
+        (self.folder / "partner.toml").write_text(_PARTNER.format(who="shop", port=port, wait=wait_partner))
+        (self.folder / "predict.toml").write_text(_PREDICT.format(port=port, wait=wait))
+        if clinic:
+            joins = _PARTNER.format(who="clinic", port=port, wait=wait_partner)
+            (self.folder / "clinic.join.toml").write_text(joins)
+
+    def bring_samples(self) -> None:
+        """Let all hold new samples: some were trained on, some are new, in another order."""
+        order = np.random.default_rng(0).permutation(np.arange(ROWS - 60, ROWS + 40))
+        write_csv(table("bank", ROWS + 40).drop_columns(["default"]).take(order), self.folder / "new.csv")
+        for who in ("shop", "clinic"):
+            write_csv(table(who, ROWS + 40).take(order), self.folder / f"{who}.csv")
 
     def start(self, side: str, *options: str, dies: str = "") -> "subprocess.Popen[str]":
         """Start the process of one side, which perhaps ``dies`` at a point."""
-        given = [side, {"lead": "job.toml", "join": "partner.toml"}[side], *options]
+        given = [*_COMMANDS[side], *options]
         program = [sys.executable, __file__, dies] if dies else [sys.executable, "-c", _INTERRUPTIBLE]
         paths = os.pathsep.join([str(Path(__file__).parents[1])])
         return subprocess.Popen(
@@ -113,9 +169,9 @@ class Sites:
     def model(self) -> bytes:
         return (self.folder / "model" / "model.json").read_bytes()
 
-    def charged(self) -> list[int]:
+    def charged(self, ledger_file: str = "ledger.db") -> list[int]:
         """Return how many new values each charge was for."""
-        with Ledger(self.folder / "ledger.db") as ledger:
+        with Ledger(self.folder / ledger_file) as ledger:
             lines = [line.body for line in ledger.lines() if line.body["event"] == "charged"]
         return [sum(column["new_values"] for column in body["columns"]) for body in lines]
 
@@ -140,9 +196,17 @@ def free_port() -> int:
         return int(server.getsockname()[1])
 
 
-def table(name: str) -> Any:
-    """Return the table of the bank or of the shop."""
-    return getattr(bank_and_shop(ROWS), name)
+def table(name: str, rows: int = ROWS) -> Any:
+    """Return the table of the bank, of the shop or of the clinic; whoever is in two of them has the same values."""
+    made = bank_and_shop(ROWS)
+    both = {who: getattr(made, who) for who in ("bank", "shop")}
+    if rows > ROWS:
+        more = bank_and_shop(rows - ROWS, seed=2)
+        ids = pa.array(range(ROWS + 1, rows + 1))
+        both = {who: pa.concat_tables([both[who], getattr(more, who).set_column(0, "id", ids)]) for who in both}
+    ids, age = (both["bank"][each].to_numpy() for each in ("id", "age"))
+    both["clinic"] = pa.table({"id": ids, "pulse": 60 + (ids * 37 + age) % 70, "insured": ids * 7 % 11 < 5})
+    return both[name]
 
 
 def write_csv(made: Any, file: Path) -> None:

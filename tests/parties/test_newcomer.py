@@ -11,7 +11,7 @@ from sites import free_port
 
 from party import run
 from veilboost.vertical.folder import load
-from veilboost.vertical.plans import LeadPlan, PartnerPlan, load_plan
+from veilboost.vertical.plans import LeadPlan, PartnerPlan, PredictPlan, load_plan
 
 README = Path(__file__).parents[2] / "README.md"
 
@@ -21,9 +21,11 @@ def test_every_example_is_a_plan(who: str, tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.chdir(tmp_path)
     assert run(["init", "job", who], monkeypatch) == 0
     assert run(["init", "partner", who], monkeypatch) == 0
+    assert run(["init", "predict", who], monkeypatch) == 0
+    assert load_plan(Path("predict.toml"), PredictPlan).purpose == load_plan(Path("job.toml"), LeadPlan).purpose
     assert load_plan(Path("job.toml"), LeadPlan).table == f"{who}.csv"
     assert load_plan(Path("partner.toml"), PartnerPlan).policy == f"{who}.toml"
-    for kind in ("job", "partner"):
+    for kind in ("job", "partner", "predict"):
         assert run(["init", kind, who], monkeypatch) == 2
     assert run(["init", "job", "casino", "--out", "other.toml"], monkeypatch) == 2
 

@@ -13,7 +13,7 @@ import pytest
 from party import Party, people, run
 from veilboost.errors import EvidenceError
 from veilboost.release import Ledger, Receipt, verify
-from veilboost.release.verify import load_receipt
+from veilboost.release.verify import load_receipts
 
 
 def audited(export: str) -> tuple[dict[str, Any], list[dict[str, Any]]]:
@@ -163,4 +163,4 @@ def test_secrets_of_ledger_and_key_are_for_their_owner_alone(tmp_path: Path) -> 
 def test_a_receipt_that_is_none_is_refused(text: str, tmp_path: Path) -> None:
     (tmp_path / "receipt").write_text(text)
     with pytest.raises(ValueError, match="is neither a receipt nor a privacy statement with one"):
-        load_receipt(tmp_path / "receipt")
+        load_receipts(tmp_path / "receipt")

@@ -74,11 +74,12 @@ def verify(
 ) -> None:
     """Check the chain of lines, the history of the rows, and a receipt; ends with 1 if something was altered."""
     from veilboost.release import Ledger, verify
-    from veilboost.release.verify import load_receipt
+    from veilboost.release.verify import load_receipts
     from veilboost.report import terminal
 
-    kept = None if receipt is None else load_receipt(receipt)
+    kept = [] if receipt is None else load_receipts(receipt)
     with Ledger(file) as ledger, terminal.progress("verifying") as progress:
         count = verify(ledger, kept, progress)
-    suffix = "" if kept is None else f", among them the {kept.lines} of the receipt"
+        lines = max((each.lines for each in kept if each.ledger == ledger.name), default=None)
+    suffix = "" if lines is None else f", among them the {lines} of the receipt"
     terminal.say(f"{file}: whole, {count} lines{suffix}")

@@ -1,6 +1,7 @@
 """Check a ledger: its chain, the history files of its releases, and a receipt of its past."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 import msgspec
@@ -10,14 +11,17 @@ from veilboost.release.history import check_file, check_newest
 from veilboost.release.ledger import Ledger, Line, Receipt
 
 
-def verify(ledger: Ledger, receipt: Receipt | None = None, progress: Callable[[float], None] = lambda _: None) -> int:
-    """Return how many lines the ledger has, or refuse one whose lines, history or past were altered."""
+def verify(ledger: Ledger, receipts: Sequence[Receipt] = (), progress: Callable[[float], None] = lambda _: None) -> int:
+    """Return how many lines the ledger has, or refuse one whose lines, history or past were altered.
+
+    Of several ``receipts`` those of other ledgers are not looked at, unless none is of this one.
+    """
     lines = ledger.lines()
     check_newest(ledger.folder, len(lines))
     for done, line in enumerate(lines, 1):
         _check_history(ledger, line)
         progress(done / len(lines))
-    if receipt is not None:
+    for receipt in [each for each in receipts if each.ledger == ledger.name] or receipts[:1]:
         ledger.check(receipt)
     return len(lines)
 
@@ -33,15 +37,23 @@ class _Statement(msgspec.Struct, frozen=True):
     receipt: Receipt
 
 
-def load_receipt(file: Path) -> Receipt:
-    """Read a receipt, or the one in a privacy statement."""
+class _Statements(msgspec.Struct, frozen=True):
+    released: list[_Statement]
+
+
+def load_receipts(file: Path) -> list[Receipt]:
+    """Read a receipt, or those in a privacy statement: several partners may have released what it is about."""
     try:
         content = file.read_bytes()
-        try:
-            return msgspec.json.decode(content, type=_Statement).receipt
-        except msgspec.ValidationError:
-            return msgspec.json.decode(content, type=Receipt)
     except OSError as error:
         raise FileError(file, error.strerror or "cannot be read") from None
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-        raise FileError(file, "is neither a receipt nor a privacy statement with one") from None
+    readers: tuple[Callable[[], list[Receipt]], ...] = (
+        lambda: [each.receipt for each in msgspec.json.decode(content, type=_Statements).released],
+        lambda: [msgspec.json.decode(content, type=_Statement).receipt],
+        lambda: [msgspec.json.decode(content, type=Receipt)],
+    )
+    for read in readers:
+        with suppress(msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+            if found := read():
+                return found
+    raise FileError(file, "is neither a receipt nor a privacy statement with one")
