@@ -18,7 +18,7 @@ from sites import Sites, table, write_csv
 from certified import days_away, forced, party, sign
 from party import run
 from veilboost.release import Ledger
-from veilboost.vertical import machine
+from veilboost.vertical import doctor, machine
 from veilboost.vertical.doctor import examined
 from veilboost.vertical.meeting import MESSAGES, Standing
 from veilboost.vertical.plans import LeadPlan, load_plan
@@ -305,6 +305,9 @@ def test_a_disk_that_is_full_or_read_only_is_found(here: Path, monkeypatch: pyte
             for file, places in (("job.toml", ("state", "model")), ("partner.toml", ("state", "ledger and spool"))):
                 said = found(here / file)
                 assert {said[f"disk ({place})"][0] for place in places} == {state}
+    with monkeypatch.context() as rows:
+        rows.setattr(doctor, "_SENT", 1 << 20)
+        assert f"up to about {400 * 5:,} MB needed" in found(here / "partner.toml")["disk (state)"][1]
     monkeypatch.setattr("os.access", lambda *_: False)
     assert "in which the user who runs this can write" in found(here / "job.toml")["disk (state)"][1]
 

@@ -27,7 +27,7 @@ _ASKING: Mapping[str, str] = {"bank": "shop", "shop": "bank", "clinic": "hospita
 _JOB = """\
 # What the lead, {who}, does:  veilboost lead job.toml
 # It waits for its partners, trains, and writes the model folder. Stopped or killed, start the same command again:
-# it goes on where it was. Paths are taken from the folder of this file.
+# it goes on where it was; veilboost doctor FILE says what is missing. Paths are taken from the folder of this file.
 format = 1
 name = "{name}"                     # partners see it, and their ledgers keep it
 purpose = "{purpose}"       # a partner's policy must grant it to you
@@ -82,7 +82,7 @@ wait = 3600.0                     # seconds to wait for a partner, each time
 _PARTNER = """\
 # What a partner, {who}, does:  veilboost join partner.toml --dry-run, and then without --dry-run
 # It dials the lead, shows what is asked for, lets out what the policy allows, and leaves. Stopped or killed, start the
-# same command again. Paths are taken from the folder of this file.
+# same command again; veilboost doctor partner.toml says what is missing. Paths are taken from the folder of this file.
 format = 1
 lead = "{lead}"                     # by the name in its certificate
 address = "localhost:7340"        # where it listens: host:port
