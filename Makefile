@@ -56,7 +56,7 @@ requirements: ## resolve anew; needs uv
 	uv pip compile --universal --python-version 3.11 --generate-hashes --no-header --no-annotate \
 	  -q requirements/build.in -o requirements/build.txt
 	uv pip compile --universal --python-version 3.11 --generate-hashes --no-header --no-annotate \
-	  -q --extra dev --extra postgres --extra rivals pyproject.toml -c requirements/core.txt -c requirements/build.txt -o requirements/dev.txt
+	  -q --extra dev --extra postgres --extra rivals --extra studies pyproject.toml -c requirements/core.txt -c requirements/build.txt -o requirements/dev.txt
 
 clean:
 	rm -rf .venv demo-output

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
 _SOURCES = {"print": "in print", "measured": "measured before"}
 _FOOTER = (
-    "Noise was drawn in one process from a seed that anyone can repeat: a simulation. Domains follow the papers, whose "
-    "bounds are the data's own least and greatest values."
+    "Noise was drawn in one process from a seed that anyone can repeat: a simulation. Bounds follow the papers, which "
+    "take them from data."
 )
 
 
@@ -123,13 +123,16 @@ def _beside(ran: Ran) -> Iterator[str]:
         if of:
             yield page.paragraph(f"{good} of {len(of)} figures lie within their tolerance of the one {words}.")
     rows = [
-        (e.panel, e.line, e.at, figure_of(j.found), figure_of(e.value), figure_of(e.tolerance), j.reason or j.verdict)
+        (
+            *(e.panel, e.line, e.at, figure_of(j.found), figure_of(e.value)),
+            *(figure_of(j.found / e.value if e.value else math.nan), figure_of(e.tolerance), j.reason or j.verdict),
+        )
         for j in ran.judged
         for e in (j.expected,)
         if e.source == "print" or j.verdict != "agrees"
     ]
     if rows:
-        headers = ("panel", "line", ran.study.across, "found", "expected", "tolerance", "verdict")
+        headers = ("panel", "line", ran.study.across, "found", "expected", "ratio", "tolerance", "verdict")
         yield page.table(headers, rows)
 
 
