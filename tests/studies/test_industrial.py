@@ -14,7 +14,15 @@ SETTINGS = industrial.Settings(
     theta=2,
     epsilons=[0.1, 8.0],
     alphas=[0.5, 2.0],
-    lines=["Local-map", "Adj-map, α = 0.5", "Global-map", "Adj-map, α = 2", "Piecewise", "TightMap"],
+    lines=[
+        "Local-map",
+        "Adj-map, α = 0.5",
+        "Global-map",
+        "Adj-map, α = 2",
+        "Piecewise",
+        "TightMap",
+        "TightMap in groups",
+    ],
     trees=15,
     repeats=1,
     seed=1,
@@ -34,7 +42,7 @@ def test_the_table_has_its_shape_and_hangs_together() -> None:
 @pytest.mark.slow
 def test_every_mechanism_is_tried_and_little_noise_costs_less() -> None:
     found = industrial.run(SETTINGS, lambda _step, _share: None)
-    assert len(found.cells) == (4 * 6 + 1) * 2
+    assert len(found.cells) == (4 * 7 + 1) * 2
     ratios = {(cell.line, cell.at): cell.mean for cell in found.of(RATIO)}
     assert ratios["TightMap", 8.0] < ratios["TightMap", 0.1]
     assert np.mean([ratios[line, 0.1] for line in SETTINGS.lines]) > 1
