@@ -112,8 +112,10 @@ def filled(here: Sites, side: str, points: dict[str, str]) -> None:
 def test_a_partner_whose_disk_is_full_goes_on_when_there_is_room(sites: Sites, tmp_path: Path) -> None:
     here = sites.copied(tmp_path / "here", wait=240.0)
     lead = here.start("lead")
-    points = {"save aligned": "partner.state: ", "call vertical.opboost:released": "ledger.db"}
-    filled(here, "join", points | {"save released": "partner.state: "})
+    points = {"save aligned": "partner.state: "}
+    for each in ("stage", "charge", "_enter"):  # the private copy, the history of rows, the ledger itself
+        points[f"call release.desensitise:{each}"] = "ledger.db"
+    filled(here, "join", points | {"call release.door:_digest": "ledger.db", "save released": "partner.state: "})
     for code, said in (ended(here.start("join")), ended(lead)):
         assert code == 0, said
     assert "has to correct a mistake in its own table or settings first" in said
@@ -122,13 +124,14 @@ def test_a_partner_whose_disk_is_full_goes_on_when_there_is_room(sites: Sites, t
 
 @pytest.mark.slow
 def test_a_lead_whose_disk_is_full_goes_on_when_there_is_room(sites: Sites, tmp_path: Path) -> None:
-    here = sites.copied(tmp_path / "here", wait_partner=240.0)
+    here = sites.copied(tmp_path / "here", more=ON_REQUEST, wait_partner=240.0)
     partner = here.start("join")
-    points = {"save run": "job.state: ", "save aligned": "job.state: ", "save released": "job.state: "}
-    filled(here, "lead", points | {"save trained": "job.state: ", "call vertical.leading:save": "model"})
+    steps = ("run", "aligned", "released", "trained", "cuts", "left", "restored")
+    points = {f"save {step}": "job.state: " for step in steps}
+    filled(here, "lead", points | {"call vertical.leading:save": "model"})
     for code, said in (ended(here.start("lead")), ended(partner)):
         assert code == 0, said
-    check(here, sites.copied(tmp_path / "memory"))
+    check(here, sites.copied(tmp_path / "memory", more=ON_REQUEST))
 
 
 def test_what_is_kept_is_for_the_very_same_request_alone(sites: Sites, tmp_path: Path) -> None:

@@ -82,11 +82,12 @@ class Ids:
 
     def digest(self, key: bytes, role: str, *, in_order: bool) -> bytes:
         """Return the digest of all ids under ``key``, as a party in this role shows it."""
-        values = self.values if in_order else self.values.take(pc.sort_indices(self.values))
-        found = hmac.new(key, f"{role} {in_order} {self.type} {len(values)}\n".encode(), hashlib.sha256)
+        found = hmac.new(key, f"{role} {in_order} {self.type} {len(self)}\n".encode(), hashlib.sha256)
         if self.type == "integer":
-            found.update(values.to_numpy().astype("<i8", copy=False).data)
+            numbers = self.values.to_numpy().astype("<i8", copy=False)
+            found.update((numbers if in_order else np.sort(numbers)).data)
             return found.digest()
+        values = self.values if in_order else self.values.take(pc.sort_indices(self.values))
         found.update(pc.binary_length(values).to_numpy().astype("<i8", copy=False).data)
         _, offsets, text = values.buffers()
         starts = np.frombuffer(offsets, np.int64)[values.offset : values.offset + len(values) + 1]

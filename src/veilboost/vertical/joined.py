@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -110,8 +111,16 @@ def ids_of(table: pa.Table, key: str) -> pa.ChunkedArray:
     ids = table[key]
     if ids.null_count:
         raise DataError(key, "must not be missing", f"{ids.null_count} rows without it")
-    if len(pc.unique(ids)) < len(ids):
+    if _any_twice(ids):
         counts = pc.value_counts(ids)
         twice = next(each for each in counts if each["counts"].as_py() > 1)
         raise DataError(key, "must name each row once", f"{twice['values'].as_py()!r} {twice['counts'].as_py()} times")
     return ids
+
+
+def _any_twice(ids: pa.ChunkedArray) -> bool:
+    """Whether an id comes more than once; to sort numbers takes a sixth of the memory that a table of them does."""
+    if pa.types.is_integer(ids.type):
+        ordered = np.sort(ids.to_numpy())
+        return bool((ordered[1:] == ordered[:-1]).any())
+    return len(pc.unique(ids)) < len(ids)

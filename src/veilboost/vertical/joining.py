@@ -9,6 +9,7 @@ from pathlib import Path
 from threading import Event
 
 import msgspec
+import pyarrow as pa
 
 from veilboost.data import NumberedSource, Source, open_source, read_whole
 from veilboost.errors import LineError, RefusalError, SettingError, blaming
@@ -87,6 +88,7 @@ class _Partner:
         source = open_source(plan.table, policy.dialect)
         with blaming(plan.table):
             ids = Ids.of(read_whole(source, [plan.id]), plan.id)
+        pa.default_memory_pool().release_unused()  # what the batches took is not kept beside the ids
         return cls(plan, keys, policy, source, ids, progress, tell)
 
     def attend(self, steps: Steps | None) -> JoinReport:

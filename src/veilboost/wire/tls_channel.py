@@ -67,17 +67,24 @@ class TlsChannel(Channel):
         if self._torn:
             raise LineError(self.peer, "cannot be told more: the line is closed, or a message to it was cut off")
         deadline = time.monotonic() + timeout
-        name = kind.encode("ascii")
+        name, heeding = kind.encode("ascii"), kind != kind_of(Refusal)
         head = _HEAD.pack(len(name), len(body)) + name
+        if heeding:
+            self._heed()  # before a message is begun: a refusal can still be sent
         self._torn = True
         for part in (memoryview(head + body),) if len(body) < _PIECE else (memoryview(head), memoryview(body)):
-            self._write(part, deadline, heeding=kind != kind_of(Refusal))
+            self._write(part, deadline, heeding=heeding)
         self._torn = False
+
+    def _heed(self) -> None:
+        """Hear the other side where it speaks although it should listen: it refuses, or is at fault."""
+        if self._speaks():
+            self.receive(Nothing, timeout=_LINGER)
 
     def _write(self, part: memoryview, deadline: float, *, heeding: bool) -> None:
         while part:
-            if heeding and self._speaks():
-                self.receive(Nothing, timeout=_LINGER)
+            if heeding:
+                self._heed()
             part = part[self._try(deadline, self._socket.send, part[:_PIECE]) :]
 
     def _pull(self, timeout: float, admit: Admit) -> tuple[str, bytes | bytearray]:
