@@ -3,6 +3,9 @@
 import os
 import statistics
 import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
@@ -37,6 +40,8 @@ class PartiesReport(msgspec.Struct, frozen=True, kw_only=True):
     ratio_to_plain: dict[str, float]
     lowest_ratio: dict[str, float]
     highest_ratio: dict[str, float]
+    processor_ratio_to_plain: dict[str, float]
+    """The same of what all threads of both processes computed: what else the machine did meanwhile hardly counts."""
     plain_seconds: dict[str, float]
     job_seconds: dict[str, float]
     release_seconds: dict[str, float]
@@ -48,6 +53,14 @@ class PartiesReport(msgspec.Struct, frozen=True, kw_only=True):
     partner_memory_mb: dict[str, float]
     """The most that the partner's process held, where it has ten columns."""
     partner_memory_bytes_per_row: float | None
+
+
+@dataclass(frozen=True)
+class Plain:
+    """How long plain XGBoost took, and what it computed, in seconds."""
+
+    wall: float
+    processor: float
 
 
 def measure(
@@ -64,7 +77,8 @@ def measure(
             str(shape.rows): _in_turn(Path(place), shape, cores, rounds, partial(_share, report, at, len(shapes)))
             for at, shape in enumerate(shapes)
         }
-    ratios = {rows: [ours.job / base for base, ours in each] for rows, each in found.items()}
+    ratios = {rows: [ours.job / base.wall for base, ours in each] for rows, each in found.items()}
+    work = {rows: [ours.processor / base.processor for base, ours in each] for rows, each in found.items()}
     spans = {rows: [ours for _, ours in each] for rows, each in found.items()}
     return PartiesReport(
         definition=_DEFINITION,
@@ -75,7 +89,8 @@ def measure(
         ratio_to_plain={rows: statistics.median(each) for rows, each in ratios.items()},
         lowest_ratio={rows: min(each) for rows, each in ratios.items()},
         highest_ratio={rows: max(each) for rows, each in ratios.items()},
-        plain_seconds={rows: statistics.median(base for base, _ in each) for rows, each in found.items()},
+        processor_ratio_to_plain={rows: statistics.median(each) for rows, each in work.items()},
+        plain_seconds={rows: statistics.median(base.wall for base, _ in each) for rows, each in found.items()},
         job_seconds=_medians(spans, "job"),
         release_seconds=_medians(spans, "release"),
         training_seconds=_medians(spans, "training"),
@@ -87,15 +102,21 @@ def measure(
     )
 
 
-def _in_turn(folder: Path, shape: Shape, threads: int, rounds: int, report: Report) -> list[tuple[float, Spans]]:
+def _in_turn(folder: Path, shape: Shape, threads: int, rounds: int, report: Report) -> list[tuple[Plain, Spans]]:
     """Return the seconds of every plain training, each with the job beside it; the first of both do not count."""
     sites = Sites.settled(folder / f"{shape}", shape, trees=TREES, depth=DEPTH, threads=threads)
     train, found = plain(*sites.pooled(), threads), []
     for done in range(rounds + 1):
-        found.append((seconds(train), sites.job()))
+        found.append((_timed(train), sites.job()))
         report((done + 1) / (rounds + 1))
-    refuse_if_busy([base for base, _ in found[1:]], "plain XGBoost")
+    refuse_if_busy([base.wall for base, _ in found[1:]], "plain XGBoost")
     return found[1:]
+
+
+def _timed(train: Callable[[], object]) -> Plain:
+    begin = time.process_time()
+    wall = seconds(train)
+    return Plain(wall, time.process_time() - begin)
 
 
 def _partner_memory(folder: Path, shape: Shape) -> float:
@@ -127,7 +148,8 @@ def show(found: PartiesReport) -> None:
             f"{int(rows):,} rows of {own} + {theirs} columns, {found.trees} trees of depth {found.depth}, "
             f"{found.threads} threads: plain XGBoost takes {found.plain_seconds[rows]:.2f} s, the job between two "
             f"processes {found.job_seconds[rows]:.2f} s: {ratio:.2f} times as long (median; "
-            f"{found.lowest_ratio[rows]:.2f} to {found.highest_ratio[rows]:.2f})."
+            f"{found.lowest_ratio[rows]:.2f} to {found.highest_ratio[rows]:.2f}). It computes "
+            f"{found.processor_ratio_to_plain[rows]:.2f} times as long."
         )
     say("", found.definition, "")
     parts = ("release", "training", "start", "keys", "alignment")

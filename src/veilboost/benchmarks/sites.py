@@ -1,10 +1,14 @@
-"""A bank and a shop on this machine, each with a table, keys and a file of its own: real processes do a job."""
+"""A bank and a shop on this machine, each with a table, keys and a file of its own: real processes do a job.
 
+Run as a program it is the command line, and writes down when each thing was done, and how long it had computed by then.
+"""
+
+import logging
+import runpy
 import subprocess
 import sys
 import time
 from dataclasses import dataclass
-from datetime import datetime
 from pathlib import Path
 from socket import create_server
 
@@ -73,12 +77,16 @@ class Shape:
 
 @dataclass(frozen=True)
 class Spans:
-    """How long one job took, part by part, in seconds, and the most memory that its partner held, in MB."""
+    """How long one job took, part by part, in seconds, and the most memory that its partner held, in MB.
+
+    ``processor`` is what both processes together computed for the job, on all threads: waiting does not count.
+    """
 
     start: float
     keys: float
     alignment: float
     job: float
+    processor: float
     release: float
     training: float
     partner_memory: float
@@ -124,7 +132,7 @@ class Sites:
         for old in self.folder.glob("ledger.db*"):
             old.rename(self.folder / f"old-{time.monotonic_ns()}")
         Ledger.create(self.folder / "ledger.db").close()
-        begin = datetime.now().astimezone().timestamp()
+        begin = time.time()
         running = self._started("bank", "lead", "job.toml"), self._started("shop", "join", "partner.toml")
         try:
             memory = peak_memory(running[1])
@@ -136,21 +144,26 @@ class Sites:
                 if each.returncode is None:
                     each.kill()
                     each.wait()
+        return self._spans(begin, memory)
+
+    def _spans(self, begin: float, memory: float) -> Spans:
         bank, shop = _read(self.folder / "bank.log"), _read(self.folder / "shop.log")
-        reached, known = shop["reached bank"], shop["bank has shown its certificate, and taken ours"]
-        aligned = min(bank["job.state: 1-aligned"], shop["partner.state: aligned"])
+        reached, known = shop["reached bank"].at, shop["bank has shown its certificate, and taken ours"].at
+        first, second = bank["job.state: 1-aligned"], shop["partner.state: aligned"]
+        last, released, aligned = bank["wrote model"], shop["partner.state: released"], min(first.at, second.at)
         return Spans(
             start=reached - begin,
             keys=known - reached,
             alignment=aligned - known,
-            job=bank["wrote model"] - aligned,
-            release=shop["partner.state: released"] - aligned,
-            training=bank["job.state: trained"] - bank["job.state: 1-left"],
+            job=last.at - aligned,
+            processor=last.computed - first.computed + released.computed - second.computed,
+            release=released.at - aligned,
+            training=bank["job.state: trained"].at - bank["job.state: 1-left"].at,
             partner_memory=memory,
         )
 
     def _started(self, name: str, *command: str) -> "subprocess.Popen[bytes]":
-        program = [sys.executable, "-m", "veilboost", "--log", f"{name}.log", *command, "--json"]
+        program = [sys.executable, "-m", __name__, f"{name}.log", *command, "--json"]
         return subprocess.Popen(program, cwd=self.folder, stdout=subprocess.DEVNULL)  # noqa: S603 - our own command
 
 
@@ -171,15 +184,35 @@ def _write_tables(folder: Path, shape: Shape) -> None:
             b.write_table(pa.table([ids, *raw[shape.own :].round(2)], schema=shop))
 
 
-def _read(log: Path) -> dict[str, float]:
+@dataclass(frozen=True)
+class _Moment:
+    at: float
+    computed: float
+
+
+def _read(log: Path) -> dict[str, _Moment]:
     """Return when each line of a log was last written."""
-    found = {}
-    for line in log.read_text(encoding="utf-8").splitlines():
-        day, hour, _, _, said = line.split(" ", 4)
-        found[said] = datetime.strptime(f"{day} {hour}", "%Y-%m-%d %H:%M:%S,%f").astimezone().timestamp()
-    return found
+    lines = [line.split(" ", 2) for line in log.read_text(encoding="utf-8").splitlines()]
+    return {said: _Moment(float(at), float(computed)) for at, computed, said in lines}
 
 
 def _free_port() -> int:
     with create_server(("127.0.0.1", 0)) as server:
         return int(server.getsockname()[1])
+
+
+def _timed(record: logging.LogRecord) -> bool:
+    record.computed = time.process_time()
+    return True
+
+
+def _keep_time(log: str) -> None:
+    handler = logging.FileHandler(log, encoding="utf-8")
+    handler.setFormatter(logging.Formatter("%(created).6f %(computed).6f %(message)s"))
+    handler.addFilter(_timed)
+    logging.getLogger("veilboost").addHandler(handler)
+
+
+if __name__ == "__main__":
+    _keep_time(sys.argv.pop(1))
+    runpy.run_module("veilboost", run_name="__main__")
