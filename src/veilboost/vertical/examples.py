@@ -1,5 +1,6 @@
 """Commented examples of the files of a lead and of a partner: for a bank, a shop and a clinic."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -105,8 +106,8 @@ def job_example(who: str) -> str:
     '# What the lead, clinic, does:  veilboost lead job.toml'
     """
     lead = _LEADS[_known(who)]
-    return _JOB.format(
-        who=who, name=lead.name, purpose=lead.purpose, label=lead.label, id=lead.id, partner=lead.partner
+    return _filled(
+        _JOB, who=who, name=lead.name, purpose=lead.purpose, label=lead.label, id=lead.id, partner=lead.partner
     )
 
 
@@ -117,7 +118,7 @@ def predict_example(who: str) -> str:
     'name = "risk: predictions"        # partners see it, and their ledgers keep it'
     """
     lead = _LEADS[_known(who)]
-    return _PREDICT.format(who=who, name=lead.name, purpose=lead.purpose, id=lead.id)
+    return _filled(_PREDICT, who=who, name=lead.name, purpose=lead.purpose, id=lead.id)
 
 
 def partner_example(who: str) -> str:
@@ -126,7 +127,18 @@ def partner_example(who: str) -> str:
     >>> partner_example("shop").splitlines()[4]
     'lead = "bank"                     # by the name in its certificate'
     """
-    return _PARTNER.format(who=_known(who), lead=_ASKING[who], id=_IDS[who], job=_JOBS[who])
+    return _filled(_PARTNER, who=_known(who), lead=_ASKING[who], id=_IDS[who], job=_JOBS[who])
+
+
+def _filled(text: str, **names: str) -> str:
+    """Return an example with its names, and the remarks below each other.
+
+    >>> _filled("id = '{id}'    # the same at every party", id="patient")
+    "id = 'patient'                    # the same at every party"
+    """
+    return re.sub(
+        r"^((?:# )?\w+ = .*?|\[.*?\]) +# ", lambda found: f"{found[1]:<33} # ", text.format(**names), flags=re.M
+    )
 
 
 def _known(who: str) -> str:

@@ -25,7 +25,7 @@ from veilboost.wire import Array, Channel, PartyKeys, dial, load_party, parse_ad
 from veilboost.wire.values import get_ready
 
 Tell = Callable[[str], None]
-_PLACE = "(place)"
+_PLACE = "(order of rows)"
 _PAUSE = 2.0
 
 
