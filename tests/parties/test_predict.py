@@ -135,7 +135,8 @@ def test_a_partner_that_is_killed_at_every_step_goes_on(
     killed(here, "join", PARTNER)
     done(here.start("join"), lead)
     first, second, *rest = here.charged()
-    assert (first, second, set(rest)) == (2000, new(here), {0})
+    assert (first, second) == (2000, new(here))
+    assert set(rest) <= {0}  # what is drawn again is charged for nothing
     check(here, monkeypatch)
 
 
