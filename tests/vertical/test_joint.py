@@ -40,7 +40,7 @@ KINDS: Mapping[str, tuple[str, str, float]] = {
     "seen": ('kind = "timestamps", first = "2020-01-01T00:00Z", last = "2020-03-01T00:00Z", size = 60', "tight", 1.0),
     "price": ('kind = "decimals", lower = "0.01", upper = "9.99", places = 2, size = 30', "bounded-laplace", 1.0),
     "size": ('kind = "ordered", categories = ["small", "middle", "large"]', "tight", 1.0),
-    "floor": ('kind = "ordered", categories = [1, 2, 3], missing = "code"', "tight", 1.0),
+    "floor": ('kind = "ordered", categories = [3, 1, 2], missing = "code"', "tight", 1.0),
     "colour": ('kind = "unordered", categories = ["red", "green", "blue"], missing = "code"', "grr", 2.0),
     "member": ('kind = "booleans", missing = "code"', "unary", 3.0),
     "paid": ('kind = "booleans"', "grr", 2.0),

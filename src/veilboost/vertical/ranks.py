@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from veilboost.domain import Domain
+from veilboost.domain.categories import Categories
 from veilboost.mechanisms import ValueMechanism
 from veilboost.wire.packing import counted
 
@@ -92,8 +93,15 @@ def numbers(raw: NDArray[Any]) -> NDArray[np.float64]:
 
 
 def spoken(domain: Domain) -> bool:
-    """Whether the values are ordered text, which a model compares by its place in the list, from 0."""
-    return domain.order and isinstance(domain.kind.raw_of(domain.lower), str)
+    """Whether a model compares values by their place in a list, from 0: ordered text, and numbers that do not rise.
+
+    >>> spoken(Domain.ordered(["low", "high"])), spoken(Domain.ordered([1, 2, 5])), spoken(Domain.ordered([3, 1, 2]))
+    (True, False, True)
+    """
+    if not domain.order or not isinstance(domain.kind, Categories):
+        return False
+    values = domain.kind.values
+    return isinstance(values[0], str) or list(map(float, values)) != sorted(map(float, values))
 
 
 def _smallest(most: int) -> np.dtype[Any]:
