@@ -167,9 +167,7 @@ def test_the_container_has_a_python_that_is_supported_and_never_runs_as_root() -
     version = tuple(map(int, python.removeprefix("PYTHON=").split(".")))
     lowest, highest = (tuple(map(int, each.split("."))) for each in re.findall(r"[\d.]+", PROJECT["requires-python"]))
     assert lowest <= version < highest
-    assert {rest.split()[0] for word, rest in CONTAINER_SAYS if word == "FROM"} == {
-        "python:${PYTHON}-slim"
-    }
+    assert {rest.split()[0] for word, rest in CONTAINER_SAYS if word == "FROM"} == {"python:${PYTHON}-slim"}
     words = [word for word, _ in IMAGE_SAYS]
     assert words.index("USER") > max(at for at, word in enumerate(words) if word in ("RUN", "COPY"))
     user = image("USER")

@@ -171,7 +171,7 @@ def test_a_lead_s_fault_is_named_by_the_partner_before_anything_is_charged(
     check(here, expected)
 
 
-@pytest.mark.parametrize(("to", "kind"), [("bank", RANKS), ("bank", "Standing/1"), ("shop", OFFER), ("shop", "Done/1")])
+@pytest.mark.parametrize(("to", "kind"), [("bank", RANKS), ("bank", "Standing/1"), ("shop", OFFER), ("shop", "Half/1")])
 def test_a_message_that_is_cut_off_is_sent_again_over_another_line(
     to: str, kind: str, sites: Sites, expected: StockModel, tmp_path: Path
 ) -> None:
