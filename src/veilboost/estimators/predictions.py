@@ -74,9 +74,9 @@ def predict(
         source.check(keep if partners is not None else ())
     if partners is None:
         joined = join(read_whole(source), key, files) if files else None
-        return _written(saved, stock, source, joined, written, keep, progress)
+        return _written(saved, stock, source, joined, written, out.absolute().parent, keep, progress)
     with joined_by_partners(partners, saved, source, tell) as joined:
-        return _written(saved, stock, source, joined, written, keep, progress)
+        return _written(saved, stock, source, joined, written, Path(partners.state), keep, progress)
 
 
 def _written(
@@ -85,17 +85,18 @@ def _written(
     source: Source,
     joined: Joined | None,
     written: Sequence[Path],
+    aside: Path,
     keep: Sequence[str],
     progress: Progress,
 ) -> Predicted:
-    """Predict a piece at a time, aside; what was promised goes with it, if there is a place for it."""
+    """Predict a piece at a time, ``aside``; what was promised goes with it, if there is a place for it."""
     features, out, rows = saved.statement.features, written[0], 0
     if joined is not None:
         source = MemorySource(joined.table, name=source.name)
     with blaming(source.name):
         source.check(keep)
         names = list(dict.fromkeys([*keep, *needed(features, source.schema.names)]))
-    with tempfile.TemporaryDirectory(dir=out.absolute().parent, prefix=f".{out.name}.") as folder:
+    with tempfile.TemporaryDirectory(dir=aside, prefix=f".{out.name}.") as folder:
         made = [Path(folder) / f"out{out.suffix}", Path(folder) / "privacy.json"][: len(written)]
         with open_sink(made[0], out.suffix, _schema(saved.statement, source.schema, keep)) as sink:
             for batch, share in source.batches(names):
