@@ -44,9 +44,10 @@ class Numbers(Kind):
     def raw_one(self, point: Fraction) -> float:
         try:
             near = float(point)
+            over, under = near.as_integer_ratio()  # compared by hand: it is done for every code of a domain
         except OverflowError:
-            near = math.inf if point > 0 else -math.inf
-        return near if near <= point else math.nextafter(near, -math.inf)
+            return math.nextafter(math.inf, 0.0) if point > 0 else -math.inf
+        return near if over * point.denominator <= point.numerator * under else math.nextafter(near, -math.inf)
 
 
 @dataclass(frozen=True)

@@ -29,7 +29,9 @@ class Rule:
 
     def border(self, code: int) -> Fraction:
         """Return the largest unit that still gets ``code``."""
-        return self.lower + (code - 1) * self.width
+        lower, width = self.lower, self.width
+        over = lower.numerator * width.denominator + (code - 1) * width.numerator * lower.denominator
+        return Fraction(over, lower.denominator * width.denominator)
 
     def code(self, unit: Fraction | float) -> int:
         """Return the code of one unit inside the bounds."""

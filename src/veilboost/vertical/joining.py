@@ -3,17 +3,18 @@
 import hashlib
 import time
 from collections.abc import Callable
-from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Event
 
 import msgspec
+import numpy as np
 import pyarrow as pa
 
 from veilboost.data import NumberedSource, Source, open_source, read_whole
 from veilboost.errors import LineError, RefusalError, SettingError, blaming
 from veilboost.release import Outcome, Policy, PolicyDoor, Statement, load_policy
+from veilboost.release.statement import exact
 from veilboost.vertical import opboost
 from veilboost.vertical.alignment import Ids, already_aligned
 from veilboost.vertical.fitting import Progress
@@ -66,8 +67,18 @@ def join(
     """Take part in the job of the lead that ``plan`` names; a dry run hears what is asked, and lets nothing out."""
     partner = _Partner.of(plan, progress, tell)
     get_ready()
-    with nullcontext() if dry_run else Steps(Path(plan.state)) as steps:
+    if dry_run:
+        return partner.attend(None)
+    _get_ready(partner.policy)
+    with Steps(Path(plan.state)) as steps:
         return partner.attend(steps)
+
+
+def _get_ready(policy: Policy) -> None:
+    """Load and work out what a release needs while the lead is not waiting; what is drawn, of code 1, goes nowhere."""
+    for column in policy.columns.values():
+        exact(column.mechanism, column.domain.size)
+        column.mechanism.draw(np.ones(1, dtype=np.min_scalar_type(column.domain.size)))
 
 
 @dataclass
