@@ -6,7 +6,7 @@ from html import escape
 
 from veilboost.report.pictures import Chart
 
-_ONE = "[-\N{MINUS SIGN}]?[0-9][0-9.,]*(?:e[-+]?[0-9]+)?"
+_ONE = "[-\N{MINUS SIGN}\N{NON-BREAKING HYPHEN}]?[0-9][0-9.,]*(?:e[-+\N{NON-BREAKING HYPHEN}]?[0-9]+)?"
 _NUMBER = re.compile(f"{_ONE}(?:\\s±\\s{_ONE})?|[\N{EN DASH}\N{INFINITY}]")
 _STYLE = """
 :root { color-scheme: light; }
@@ -82,6 +82,8 @@ def table(headers: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     """Return a table that scrolls by itself where it is wider than the screen; numbers stand to the right.
 
     >>> '<td class="number">1,024</td>' in table(["party", "bytes"], [["shop", "1,024"]])
+    True
+    >>> "number" in table(["error"], [["0.0017 ± 9.8e\N{NON-BREAKING HYPHEN}05"]])
     True
     """
     listed = list(rows)
