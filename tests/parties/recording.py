@@ -122,7 +122,8 @@ class Recording:
         return msgspec.msgpack.decode(body)
 
     def columns(self, partner: str) -> dict[str, Any]:
-        return {each["name"]: each for each in self.message(partner, "bank", "Ranks")["columns"]}
+        sent = [body for kind, body in self.between(partner, "bank") if kind.startswith("Sent/")]
+        return {each["name"]: each for each in map(msgspec.msgpack.decode, sent)}
 
     def spoken(self, partner: str) -> bytes:
         """Return every byte between a partner and the lead, and packed columns in every way they could be written."""

@@ -53,7 +53,7 @@ def test_memory_and_processes_give_the_same_model(more: str, sites: Sites, tmp_p
     assert here.left_over() == set()
     statement = load(here.folder / "model").statement
     assert [each.party for each in statement.released] == ["shop"]
-    assert statement.traffic["shop"]["received"]["Ranks/3"] > 0
+    assert statement.traffic["shop"]["received"]["Sent/1"] > 0
 
 
 def refused(here: Sites, code: tuple[int, int]) -> tuple[str, str]:

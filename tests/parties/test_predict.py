@@ -115,7 +115,7 @@ PARTNER = (
     "before save aligned", "after call release.desensitise:_enter", "after save released",
 )  # fmt: skip
 LEAD = (
-    "after save aligned", "after receive Ranks", "after save released",
+    "after save aligned", "after receive Ranks", "after receive Sent", "after save released",
     "before call estimators.predictions:move_together", "after call estimators.predictions:move_together",
 )  # fmt: skip
 
@@ -158,7 +158,7 @@ def test_a_lead_that_has_all_columns_needs_nobody_any_more(
     here = sites.copied(tmp_path)
     lead, partner = (
         here.start("predict", "--keep", "id,age", dies="before call vertical.joint:beside"),
-        here.start("join", dies="after send Ranks"),
+        here.start("join", dies="before receive Done"),
     )
     assert [ended(each)[0] for each in (lead, partner)] == [-signal.SIGKILL] * 2
     said, _ = done(here.start("join"), here.start("predict", "--keep", "id,age"))
@@ -253,7 +253,7 @@ def test_two_partners_train_and_predict_and_one_that_is_killed_comes_back(
 ) -> None:
     """In training the clinic dies while the shop is done; in prediction the lead does, when it has one of the two."""
     here, other = three.copied(tmp_path / "here"), three.copied(tmp_path / "memory")
-    lead, shop, clinic = here.start("lead"), here.start("join"), here.start("clinic", dies="before send Ranks")
+    lead, shop, clinic = here.start("lead"), here.start("join"), here.start("clinic", dies="before send Sent")
     done(shop)
     assert ended(clinic)[0] == -signal.SIGKILL
     assert not (here.folder / "model").exists()

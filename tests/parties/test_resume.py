@@ -22,14 +22,15 @@ from veilboost.vertical.steps import Steps
 PARTNER = (
     "before receive Offer", "after send Standing", "after receive Commitment", "before send Digests",
     "before save aligned", "after save aligned", "before call release.desensitise:_enter",
-    "after call release.desensitise:_enter", "before call release.door:state", "before save released",
-    "after save released", "before send Ranks", "after send Ranks", "after receive Wanted", "before send Cuts",
+    "after call release.desensitise:_enter", "before call release.door:state", "after save column-1",
+    "before save released", "after save released", "before send Ranks", "after send Ranks", "after send Sent",
+    "after receive Wanted", "before send Cuts",
 )  # fmt: skip
 LEAD = (
     "before save run", "after save run", "after receive Standing", "after send Half", "after save aligned",
-    "before receive Ranks", "after receive Ranks", "before save released", "after save released", "before save trained",
-    "after save trained", "before send Wanted", "after receive Cuts", "before save cuts", "after save cuts",
-    "before save restored", "after save restored", "before call vertical.leading:save",
+    "before receive Ranks", "after receive Ranks", "after receive Sent", "before save released", "after save released",
+    "before save trained", "after save trained", "before send Wanted", "after receive Cuts", "before save cuts",
+    "after save cuts", "before save restored", "after save restored", "before call vertical.leading:save",
     "after call vertical.leading:save", "before call vertical.steps:Steps.finish",
 )  # fmt: skip
 

@@ -2,6 +2,7 @@
 
 import re
 import stat
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ NO_NOISE = 40.0
 DATA, HANDSHAKE, CHANGE = 23, 22, 20
 UP_FRONT = {
     "to": ["Hello", "Offer", "Commitment", "Half", "Digests", "Done"],
-    "back": ["Hello", "Standing", "Commitment", "Half", "Digests", "Ranks"],
+    "back": ["Hello", "Standing", "Commitment", "Half", "Digests", "Ranks", "Sent"],
 }
 ON_REQUEST = {"to": [*UP_FRONT["to"][:-1], "Wanted", "Done"], "back": [*UP_FRONT["back"], "Cuts"]}
 
@@ -45,7 +46,8 @@ def jobs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Recording]:
 
 
 def kinds(said: list[tuple[str, bytes]]) -> list[str]:
-    return [kind.partition("/")[0] for kind, _ in said]
+    """Return what was said in turn; columns come one after the other."""
+    return [kind for kind, _ in groupby(kind.partition("/")[0] for kind, _ in said)]
 
 
 def private(found: Recording, partner: str) -> dict[str, list[bytes]]:
@@ -223,7 +225,8 @@ def test_what_is_kept_until_the_job_is_done_is_its_owner_s_alone(jobs: dict[str,
     ):
         found = jobs[name]
         lead = {"run.step", "trained.step", "restored.step", *(f"{n}-{step}.step" for n in (1, 2) for step in steps)}
-        for party, files in {"bank": lead, "bookshop": {"aligned.step", "released.step"}}.items():
+        partner = {"aligned.step", "released.step", *(f"column-{number}.step" for number in (1, 2, 3))}
+        for party, files in {"bank": lead, "bookshop": partner}.items():
             held = list(found.kept(party).iterdir())
             assert {each.name for each in held} == files
             assert {stat.S_IMODE(each.stat().st_mode) for each in held} == {0o600}
@@ -233,9 +236,10 @@ def test_what_is_kept_until_the_job_is_done_is_its_owner_s_alone(jobs: dict[str,
 
 def test_what_a_partner_keeps_is_what_it_sent_with_all_values_between_ranks(jobs: dict[str, Recording]) -> None:
     found = jobs["asking"]
-    kept = (found.kept("bookshop") / "released.step").read_bytes()
-    (body,) = [body for kind, body in found.between("bookshop", "bank") if kind.startswith("Ranks")]
-    assert body in kept
+    kept = b"".join(each.read_bytes() for each in found.kept("bookshop").iterdir())
+    bodies = [body for kind, body in found.between("bookshop", "bank") if kind.startswith(("Ranks/", "Sent/"))]
+    assert len(bodies) == 4
+    assert all(body in kept for body in bodies)
     told = [np.frombuffer(each["data"]) for each in found.message("bookshop", "bank", "Cuts")["cuts"].values()]
     assert all(cut.tobytes() in kept for cuts in told for cut in cuts)
     values = found.tables["bookshop"]["spend"].to_pylist()

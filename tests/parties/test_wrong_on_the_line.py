@@ -18,6 +18,7 @@ from veilboost.vertical import joining
 from veilboost.vertical.alignment import Commitment
 from veilboost.vertical.meeting import Offer
 from veilboost.vertical.opboost import Ranks
+from veilboost.vertical.sent import Sent
 from veilboost.wire import Array, Message, Values, decode, encode, kind_of
 from veilboost.wire.tls_channel import _HEAD, TlsChannel
 
@@ -61,11 +62,7 @@ def changed(kind: type[Message], change: Callable[[Any], Any]) -> Mischief:
 
 
 def first_column(change: Callable[[Any], dict[str, Any]]) -> Mischief:
-    def spoil(ranks: Ranks) -> Ranks:
-        first, *others = ranks.columns
-        return replace(ranks, columns=[replace(first, **change(first)), *others])
-
-    return changed(Ranks, spoil)
+    return changed(Sent, lambda first: replace(first, **change(first)))
 
 
 def values(change: Callable[[Any], Any]) -> Mischief:
@@ -76,7 +73,7 @@ def asked(**other: Any) -> Mischief:
     return changed(Offer, lambda offer: replace(offer, ask=replace(offer.ask, **other)))
 
 
-RANKS, OFFER = kind_of(Ranks), kind_of(Offer)
+RANKS, COLUMN, OFFER = kind_of(Ranks), kind_of(Sent), kind_of(Offer)
 PARTNER: list[tuple[str, Mischief, str]] = [
     ("Standing/1", garbage, "sent "),
     ("Standing/1", repeated, "sent "),
@@ -85,11 +82,14 @@ PARTNER: list[tuple[str, Mischief, str]] = [
     ("Commitment/1", changed(Commitment, lambda m: replace(m, rows=m.rows + 1)), "has 401 rows, where this party has"),
     (RANKS, garbage, "sent "),
     (RANKS, early, f"sent Done/1 where {RANKS} was expected"),
-    (RANKS, oversized, f"sent {RANKS} of 1099511627776 bytes; at most 4294967296 are taken"),
-    (RANKS, values(lambda ranks: np.append(ranks, ranks[0])), "'spend', which has 401 values where 400 were agreed"),
-    (RANKS, values(lambda ranks: np.where(ranks == 3, 0, ranks)), "sent column 'spend', which leaves out a rank"),
-    (RANKS, values(lambda ranks: ranks * np.nan), "sent column 'spend', which is not in unsigned whole numbers"),
-    (RANKS, first_column(lambda sent: {"cuts": Array.of(sent.cuts.read() * np.nan)}), "has cuts that do not rise"),
+    (RANKS, repeated, f"sent {RANKS} where {COLUMN} was expected"),
+    (COLUMN, garbage, "sent "),
+    (COLUMN, repeated, "sent column 'spend' where its statement has 'visits'"),
+    (COLUMN, oversized, f"sent {COLUMN} of 1099511627776 bytes; at most 4294967296 are taken"),
+    (COLUMN, values(lambda ranks: np.append(ranks, ranks[0])), "'spend', which has 401 values where 400 were agreed"),
+    (COLUMN, values(lambda ranks: np.where(ranks == 3, 0, ranks)), "sent column 'spend', which leaves out a rank"),
+    (COLUMN, values(lambda ranks: ranks * np.nan), "sent column 'spend', which is not in unsigned whole numbers"),
+    (COLUMN, first_column(lambda sent: {"cuts": Array.of(sent.cuts.read() * np.nan)}), "has cuts that do not rise"),
 ]  # fmt: skip
 LEAD: list[tuple[str, Mischief, Any, str]] = [
     (OFFER, garbage, PeerError, "party 'bank' sent "),

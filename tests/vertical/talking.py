@@ -18,7 +18,8 @@ from veilboost.randomness import ReplayableBits
 from veilboost.release import Column, Door, SimulationDoor
 from veilboost.trees import BoostingSettings
 from veilboost.vertical import Job, LeadTable, Own, Trained, opboost
-from veilboost.wire import Channel, MemoryChannel, Message
+from veilboost.vertical.sent import Sent
+from veilboost.wire import Channel, MemoryChannel, Message, decode, kind_of
 
 ROWS = 300
 NO_NOISE = 40.0
@@ -26,7 +27,7 @@ NO_NOISE = 40.0
 
 
 @dataclass(frozen=True)
-class Sent:
+class Said:
     """One message on a line."""
 
     sender: str
@@ -41,7 +42,7 @@ Change = Callable[[Message], Message]
 class Recorded(MemoryChannel):
     """An end of a line that writes down what it sends, and may change it."""
 
-    def __init__(self, owner: str, *ends: Any, record: list[Sent], change: Change) -> None:
+    def __init__(self, owner: str, *ends: Any, record: list[Said], change: Change) -> None:
         super().__init__(*ends)
         self._owner, self._record, self._change = owner, record, change
 
@@ -49,7 +50,7 @@ class Recorded(MemoryChannel):
         super().send(self._change(message), timeout)
 
     def _push(self, kind: str, body: bytes, timeout: float) -> None:
-        self._record.append(Sent(self._owner, self.peer, kind, body))
+        self._record.append(Said(self._owner, self.peer, kind, body))
         super()._push(kind, body, timeout)
 
 
@@ -59,10 +60,13 @@ class Talk:
 
     lead: Any
     partners: dict[str, Any]
-    said: list[Sent] = field(default_factory=list)
+    said: list[Said] = field(default_factory=list)
 
     def bodies(self, sender: str, receiver: str) -> list[tuple[str, bytes]]:
         return [(each.kind, each.body) for each in self.said if (each.sender, each.receiver) == (sender, receiver)]
+
+    def columns(self, party: str) -> list[Sent]:
+        return [decode(body, Sent) for kind, body in self.bodies(party, "lead") if kind == kind_of(Sent)]
 
 
 def same(message: Message) -> Message:
@@ -75,7 +79,7 @@ def talk(
     changes: Mapping[str, Change] | None = None,
 ) -> Talk:
     """Run all parties, each in a thread of its own, over recorded lines."""
-    record: list[Sent] = []
+    record: list[Said] = []
     changes = changes or {}
     ours, theirs = [], {}
     for party in partners:

@@ -24,6 +24,7 @@ from veilboost.trees import BoostingSettings
 from veilboost.vertical import Job, LeadTable, Own, Trained, joint, opboost, samples, together
 from veilboost.vertical.folder import Saved, load, save
 from veilboost.vertical.opboost import Ask, Prediction, Ranks
+from veilboost.vertical.sent import Sent
 from veilboost.vertical.sharpening import Extrapolation
 from veilboost.vertical.statement import state
 from veilboost.wire import Array, Channel, Values, decode, encode
@@ -245,13 +246,10 @@ def column(name: str, **changed: Any) -> Change:
     """Change one column that is sent; a value may be a function of the column."""
 
     def change(message: Any) -> Any:
-        if not isinstance(message, Ranks):
+        if not isinstance(message, Sent) or message.name != name:
             return message
-        made = list(message.columns)
-        place = [each.name for each in made].index(name)
-        new = {key: value(made[place]) if callable(value) else value for key, value in changed.items()}
-        made[place] = msgspec.structs.replace(made[place], **new)
-        return msgspec.structs.replace(message, columns=made)
+        new = {key: value(message) if callable(value) else value for key, value in changed.items()}
+        return msgspec.structs.replace(message, **new)
 
     return change
 
@@ -278,10 +276,15 @@ def put(place: int, value: float) -> Callable[[Any], Any]:
 
 
 def fewer(message: Any) -> Any:
-    return msgspec.structs.replace(message, columns=message.columns[1:])
+    if not isinstance(message, Ranks):
+        return message
+    said = msgspec.structs.replace(message.statement, columns=message.statement.columns[1:])
+    return msgspec.structs.replace(message, statement=said)
 
 
 def in_another_domain(message: Any) -> Any:
+    if not isinstance(message, Ranks):
+        return message
     first, *rest = message.statement.columns
     said = msgspec.structs.replace(first, domain_digest="00" * 32)
     return msgspec.structs.replace(message, statement=msgspec.structs.replace(message.statement, columns=[said, *rest]))
@@ -303,30 +306,33 @@ SPOILT: list[tuple[str, Change, str]] = [
     ("a rank left out", column("spend", count=lambda s: s.count + 1), "'spend', which leaves out a rank"),
     ("cuts besides", column("spend", cuts=Array.of(np.zeros(1))), "'spend', which has cuts that were not asked for"),
     ("raw categories", column("colour", raw=Array.of(np.zeros(3))), "'colour', which has categories, and says how"),
-    ("fewer columns", fewer, "sent the columns ["),
+    ("fewer columns", fewer, "sent a statement about the columns ["),
     ("another domain", in_another_domain, "in another domain than the model was trained on"),
 ]  # fmt: skip
 
 
 @pytest.fixture(scope="module")
-def answer(once: tuple[Party, Saved]) -> Ranks:
+def answer(once: tuple[Party, Saved]) -> tuple[Ranks, list[Sent]]:
     """Return what a partner sends that keeps to what was agreed."""
     found = spoken(*once)
     assert len(found.lead) == NEW.num_rows
     assert [kind for kind, _ in found.bodies("lead", "bank")] == ["Ask/2", "Done/1"]
-    ((kind, body),) = found.bodies("bank", "lead")
-    assert kind == "Ranks/3"
-    return decode(body, Ranks)
+    (kind, body), *columns = found.bodies("bank", "lead")
+    assert (kind, {each for each, _ in columns}) == ("Ranks/4", {"Sent/1"})
+    return decode(body, Ranks), found.columns("bank")
 
 
 @pytest.mark.parametrize(("change", "says"), [each[1:] for each in SPOILT], ids=[each[0] for each in SPOILT])
 def test_what_was_not_agreed_is_refused_in_one_line(
-    change: Change, says: str, once: tuple[Party, Saved], answer: Ranks
+    change: Change, says: str, once: tuple[Party, Saved], answer: tuple[Ranks, list[Sent]]
 ) -> None:
     (ask,) = joint.asked(once[1], NEW.num_rows, job="predict", purpose="churn").values()
-    opboost.opened_answer("lead", "bank", ask, answer)
+    ranks, columns = answer
+    opboost.opened_answer("lead", "bank", ask, ranks.statement, columns)
+    spoilt = decode(encode(change(ranks)), Ranks), [decode(encode(change(each)), Sent) for each in columns]
+    assert spoilt != answer
     with pytest.raises(PeerError) as refused:
-        opboost.opened_answer("lead", "bank", ask, decode(encode(change(answer)), Ranks))
+        opboost.opened_answer("lead", "bank", ask, spoilt[0].statement, spoilt[1])
     assert str(refused.value).startswith("party 'bank' sent ")
     assert says in str(refused.value)
     assert "\n" not in str(refused.value)

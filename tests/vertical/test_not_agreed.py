@@ -10,31 +10,31 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from talking import HELD, ROWS, Talk, job, same, talk, train, trained
+from talking import HELD, ROWS, Change, Talk, job, same, talk, train, trained
 
 from veilboost.errors import PeerError, RefusalError
 from veilboost.vertical import LeadTable, opboost
 from veilboost.vertical.opboost import Ask, Cuts, Done, Ranks, Wanted
+from veilboost.vertical.sent import Sent
 from veilboost.wire import Array, Channel, MemoryChannel, Message, Refusal, Values, decode, encode, kind_of
 from veilboost.wire.channel import Admit
 
 PARTIES = ("bank", "shop", "clinic", "town")
 
 
-def columns(column: str, /, **changed: Any) -> Callable[[Ranks], Ranks]:
+def columns(column: str, /, **changed: Any) -> Change:
     """Change one column that a partner sends; a value may be a function of the column."""
 
-    def change(message: Ranks) -> Ranks:
-        made = list(message.columns)
-        place = [each.name for each in made].index(column)
-        new = {key: value(made[place]) if callable(value) else value for key, value in changed.items()}
-        made[place] = msgspec.structs.replace(made[place], **new)
-        return msgspec.structs.replace(message, columns=made)
+    def change(message: Message) -> Message:
+        if not isinstance(message, Sent) or message.name != column:
+            return message
+        new = {key: value(message) if callable(value) else value for key, value in changed.items()}
+        return msgspec.structs.replace(message, **new)
 
     return change
 
 
-def values(name: str, spoil: Callable[[Any], Any]) -> Callable[[Ranks], Ranks]:
+def values(name: str, spoil: Callable[[Any], Any]) -> Change:
     return columns(name, values=lambda each: Values.of(spoil(held(each))))
 
 
@@ -43,7 +43,7 @@ def held(sent: Any) -> Any:
     return sent.values.read(-(-ROWS * sent.count // 8) if sent.form == "bits" else ROWS).copy()
 
 
-def cuts(name: str, spoil: Callable[[Any], Any]) -> Callable[[Ranks], Ranks]:
+def cuts(name: str, spoil: Callable[[Any], Any]) -> Change:
     return columns(name, cuts=lambda each: Array.of(spoil(each.cuts.read().copy())))
 
 
@@ -55,14 +55,21 @@ def put(place: int, value: float) -> Callable[[Any], Any]:
     return spoil
 
 
-def named(order: Callable[[list[Any]], list[Any]]) -> Callable[[Ranks], Ranks]:
-    return lambda message: msgspec.structs.replace(message, columns=order(message.columns))
+def named(order: Callable[[list[Any]], list[Any]]) -> Change:
+    """Change which columns a partner says that it sends."""
+
+    def change(message: Message) -> Message:
+        return stated(columns=order(message.statement.columns))(message) if isinstance(message, Ranks) else message
+
+    return change
 
 
-def stated(**changed: Any) -> Callable[[Ranks], Ranks]:
+def stated(**changed: Any) -> Change:
     """Change the statement, or with ``first`` its first column."""
 
-    def change(message: Ranks) -> Ranks:
+    def change(message: Message) -> Message:
+        if not isinstance(message, Ranks):
+            return message
         said = message.statement
         first, rest = changed.get("first", {}), {key: value for key, value in changed.items() if key != "first"}
         new = [msgspec.structs.replace(said.columns[0], **first), *said.columns[1:]]
@@ -71,11 +78,11 @@ def stated(**changed: Any) -> Callable[[Ranks], Ranks]:
     return change
 
 
-def replaced(name: str, kind: str) -> Callable[[Ranks], Ranks]:
+def replaced(name: str, kind: str) -> Change:
     return values(name, lambda column: column.astype(kind))
 
 
-RANKS: list[tuple[str, str, Callable[[Ranks], Any], str]] = [
+RANKS: list[tuple[str, str, Change, str]] = [
     ("wrong type: signed", "bank", replaced("spend", "<i8"), "column 'spend', which is not in unsigned whole numbers"),
     ("wrong type: floats", "bank", replaced("age", "<f8"), "column 'age', which is not in unsigned whole numbers"),
     ("wrong type: wide bits", "town", replaced("member", "<u2"), "column 'member', which is not in unsigned whole"),
@@ -109,11 +116,14 @@ RANKS: list[tuple[str, str, Callable[[Ranks], Any], str]] = [
     ("nothing but missing", "town", columns("member", categories=[None, None]), "'member', which does not say what"),
     ("places without a list", "clinic", columns("size", categories=None), "'size', which does not say what its places"),
     ("a list without places", "clinic", columns("size", unit="number"), "'size', which does not say what its places"),
-    ("unknown column", "bank", columns("age", name="weight"), "sent the columns ['spend', 'weight'] with a statement"),
-    ("missing column", "bank", named(lambda c: c[:1]), "sent the columns ['spend'] with a statement about others"),
-    ("duplicate column", "bank", named(lambda c: [c[0], c[0]]), "sent the columns ['spend', 'spend'] with a statement"),
-    ("no columns", "bank", named(lambda c: []), "sent the columns [] with a statement about others"),
-    ("statement about less", "bank", lambda m: stated(columns=m.statement.columns[:1])(m), "with a statement about ot"),
+    ("unknown column", "bank", columns("age", name="weight"), "sent column 'weight' where its statement has 'age'"),
+    ("a column again", "bank", columns("age", name="spend"), "sent column 'spend' where its statement has 'age'"),
+    ("columns in another order", "bank", named(lambda c: c[::-1]), "column 'spend' where its statement has 'age'"),
+    ("missing column", "bank", named(lambda c: c[:1]), "a statement about the columns ['spend'] where ['spend', 'age'"),
+    ("duplicate column", "bank", named(lambda c: [c[0], c[0]]), "the columns ['spend', 'spend'], one of them twice"),
+    ("no columns", "bank", named(lambda c: []), "a statement about the columns [] where ['spend', 'age'] were asked"),
+    ("more columns than are sent", "town", named(lambda c: [*c, msgspec.structs.replace(c[0], column="x")]),
+        "a statement about the columns ['member', 'x'] where ['member'] were asked for"),
     ("statement of another", "bank", stated(party="shop"), "sent a statement of another party, or about another job"),
     ("statement to another", "bank", stated(to="rival"), "sent a statement of another party, or about another job"),
     ("statement of another job", "bank", stated(job="old"), "sent a statement of another party, or about another job"),
@@ -132,7 +142,9 @@ RANKS: list[tuple[str, str, Callable[[Ranks], Any], str]] = [
         "stated settings of no mechanism for column 'spend'"),
     ("settings that are huge", "bank", stated(first={"settings": {"mechanism": "tight", "epsilon": 1, "size": 2**62}}),
         "stated settings of no mechanism for column 'spend'"),
-    ("another message", "bank", lambda _: Done(), "sent Done/1 where Ranks/3 was expected"),
+    ("another message", "bank", lambda _: Done(), "sent Done/1 where Ranks/4 was expected"),
+    ("another message in the place of a column", "bank", lambda m: Done() if isinstance(m, Sent) else m,
+        "sent Done/1 where Sent/1 was expected"),
 ]  # fmt: skip
 CUTS: list[tuple[str, str, Callable[[Cuts], Any], str]] = [
     ("cuts for nothing", "bank", lambda m: Cuts(cuts={}), "sent cuts of the columns [] where ['age', 'spend'] were"),
@@ -167,7 +179,7 @@ def check_refused(found: Talk, party: str, words: str) -> None:
 
 @pytest.mark.parametrize(("party", "change", "words"), [each[1:] for each in RANKS], ids=[each[0] for each in RANKS])
 def test_columns_that_were_not_agreed_are_refused(party: str, change: Any, words: str) -> None:
-    check_refused(train(job(PARTIES), changes={party: of_kind(Ranks, change)}), party, words)
+    check_refused(train(job(PARTIES), changes={party: change}), party, words)
 
 
 @pytest.mark.parametrize(("party", "change", "words"), [e[1:] for e in CUTS], ids=[e[0] for e in CUTS])
@@ -177,24 +189,23 @@ def test_cuts_that_were_not_asked_for_are_refused(party: str, change: Any, words
 
 
 def test_cuts_up_front_where_they_are_to_be_asked_for_are_refused() -> None:
-    up_front = decode(dict(train(job(["bank"])).bodies("bank", "lead"))["Ranks/3"], Ranks)
-    change = columns("spend", cuts=up_front.columns[0].cuts)
-    found = train(job(["bank"], thresholds="on-request"), changes={"bank": of_kind(Ranks, change)})
+    (up_front, _) = train(job(["bank"])).columns("bank")
+    change = columns("spend", cuts=up_front.cuts)
+    found = train(job(["bank"], thresholds="on-request"), changes={"bank": change})
     check_refused(found, "bank", "sent column 'spend', which has cuts that were not asked for")
 
 
 def test_columns_that_were_agreed_but_not_asked_for_are_refused() -> None:
-    whole = decode(dict(train(job(["bank"])).bodies("bank", "lead"))["Ranks/3"], Ranks)
+    whole = decode(dict(train(job(["bank"])).bodies("bank", "lead"))["Ranks/4"], Ranks)
     made = job(["bank"], columns={"bank": ["spend"]})
     found = train(made, changes={"bank": of_kind(Ranks, lambda _: whole)})
-    check_refused(found, "bank", "sent the columns ['spend', 'age'] where ['spend'] were asked for")
+    check_refused(found, "bank", "sent a statement about the columns ['spend', 'age'] where ['spend'] were asked")
 
 
 def test_a_text_in_a_statement_is_ours_and_not_the_partner_s() -> None:
     lies = {"one_column": "ε = 0", "whole_row": "ε = 0", "first": {"guarantee": "perfect", "mechanism": "perfect"}}
     truth, lie = (
-        trained(train(job(PARTIES), changes={"bank": of_kind(Ranks, change)})).statements
-        for change in (same, stated(**lies))
+        trained(train(job(PARTIES), changes={"bank": change})).statements for change in (same, stated(**lies))
     )
     assert truth == lie
 
@@ -233,7 +244,7 @@ def test_cuts_that_do_not_exist_are_not_given(wanted: dict[str, Any], words: str
     assert isinstance(found.partners["shop"], PeerError)
     assert words in str(found.partners["shop"])
     assert words in str(found.lead)
-    assert [kind for kind, _ in found.bodies("shop", "lead")] == ["Ranks/3", "Refusal/1"]
+    assert [kind for kind, _ in found.bodies("shop", "lead")] == ["Ranks/4", "Sent/1", "Sent/1", "Refusal/1"]
 
 
 def test_two_partners_of_one_name_are_refused_before_anything_is_asked() -> None:
@@ -249,13 +260,22 @@ def _table() -> LeadTable:
 
 
 @cache
+def answer() -> list[tuple[str, bytes]]:
+    """Return what an honest partner says: statement, two columns, cuts."""
+    return talked().bodies("clinic", "lead")
+
+
+@cache
+def talked() -> Talk:
+    return train(job(["clinic"], thresholds="on-request"))
+
+
 def honest() -> dict[str, bytes]:
     """Return one message of each kind."""
-    found = train(job(["clinic"], thresholds="on-request"))
-    return dict([*found.bodies("clinic", "lead"), *found.bodies("lead", "clinic")])
+    return dict([*answer(), *talked().bodies("lead", "clinic")])
 
 
-KINDS: dict[str, type[Message]] = {kind_of(kind): kind for kind in (Ask, Ranks, Wanted, Cuts, Done)}
+KINDS: dict[str, type[Message]] = {kind_of(kind): kind for kind in (Ask, Ranks, Sent, Wanted, Cuts, Done)}
 
 
 @given(st.sampled_from(sorted(KINDS)), st.binary(max_size=200))
@@ -280,12 +300,12 @@ def spoilt(draw: Any) -> tuple[str, bytes]:
 
 
 class Told(Channel):
-    """A line on which one message waits, and then refusals."""
+    """A line on which some messages wait, and then refusals."""
 
-    def __init__(self, kind: str, body: bytes) -> None:
+    def __init__(self, *waiting: tuple[str, bytes]) -> None:
         super().__init__("clinic")
         self.told: list[str] = []
-        self._waiting = [(kind, body)]
+        self._waiting = list(waiting[::-1])
 
     def _push(self, kind: str, body: bytes, timeout: float) -> None:
         self.told.append(kind)
@@ -297,12 +317,13 @@ class Told(Channel):
 @settings(max_examples=300)
 @given(spoilt())
 def test_a_spoilt_message_is_used_or_refused_and_never_worse(message: tuple[str, bytes]) -> None:
-    kind, body = message
-    line = Told(kind, body)
+    kind, _ = message
+    (ranks, first, last, _) = answer()
+    line = Told(*{"Ranks/4": (message, first, last), "Sent/1": (ranks, first, message)}.get(kind, (message,)))
     made = job(["clinic"], thresholds="on-request")
     try:
-        if kind == "Ranks/3":
-            opboost.opened_answer("lead", "clinic", opboost.ask("clinic", 300, made), line.receive(Ranks))
+        if kind in ("Ranks/4", "Sent/1"):
+            opboost.receive_answer("lead", line, opboost.ask("clinic", 300, made))
         elif kind == "Cuts/1":
             opboost.receive_cuts(line, {name: Array.of(np.array([1, 2])) for name in HELD["clinic"]})
         else:

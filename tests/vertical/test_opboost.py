@@ -122,8 +122,7 @@ def test_with_noise_the_model_follows_from_the_transcript_alone(backend: str) ->
     found = train(job(PARTIES, backend=backend), epsilon=1.0, table=table)
     one, features = float(backend == "lightgbm"), dict[str, Any](own=own_values(table, backend))
     for party in PARTIES:
-        message = msgspec.msgpack.decode(dict(found.bodies(party, "lead"))["Ranks/3"])
-        for each in message["columns"]:
+        for each in [msgspec.msgpack.decode(body) for kind, body in found.bodies(party, "lead") if kind == "Sent/1"]:
             values = unpacked(each["values"])
             if each["form"] == "ranks":
                 features[each["name"]] = np.where(values == 0, np.nan, values)
@@ -149,9 +148,9 @@ def test_every_byte_is_counted_for_its_party_and_message() -> None:
             (traffic.sent, found.bodies("lead", party)),
             (traffic.received, found.bodies(party, "lead")),
         ):
-            assert dict(way) == {kind: len(body) for kind, body in bodies}
+            assert dict(way) == {each: sum(len(body) for kind, body in bodies if kind == each) for each, _ in bodies}
     assert [kind for kind, _ in found.bodies("lead", "bank")] == ["Ask/2", "Wanted/1", "Done/1"]
-    assert [kind for kind, _ in found.bodies("bank", "lead")] == ["Ranks/3", "Cuts/1"]
+    assert [kind for kind, _ in found.bodies("bank", "lead")] == ["Ranks/4", "Sent/1", "Sent/1", "Cuts/1"]
 
 
 def test_up_front_what_the_lead_says_does_not_depend_on_what_it_holds() -> None:
@@ -212,9 +211,8 @@ def spoken(found: Talk) -> bytes:
     """Return every byte on the lines, and what packed columns hold in every way it could be written."""
     bodies = [each.body for each in found.said]
     for each in found.said:
-        if each.kind == "Ranks/3":
-            columns = msgspec.msgpack.decode(each.body)["columns"]
-            bodies += [text for column in columns for text in packed(unpacked(column["values"]))]
+        if each.kind == "Sent/1":
+            bodies += packed(unpacked(msgspec.msgpack.decode(each.body)["values"]))
     return b"".join(bodies)
 
 
@@ -248,14 +246,14 @@ def test_neither_raw_values_nor_codes_nor_labels_are_on_the_line(thresholds: Any
 
 
 def test_messages_are_what_the_plan_says() -> None:
-    kinds = {"lead": {"Ask/2", "Done/1"}, "partner": {"Ranks/3"}}
+    kinds = {"lead": {"Ask/2", "Done/1"}, "partner": {"Ranks/4", "Sent/1"}}
     found = train(job(PARTIES))
     for party in PARTIES:
         assert {kind for kind, _ in found.bodies("lead", party)} == kinds["lead"]
         assert {kind for kind, _ in found.bodies(party, "lead")} == kinds["partner"]
     assert Ask.__struct_fields__ == ("job", "purpose", "columns", "rows", "use")
     assert [each.__struct_fields__ for each in (Ranks, Wanted, Cuts, Done)] == [
-        ("columns", "statement"), ("ranks",), ("cuts",), ()
+        ("statement",), ("ranks",), ("cuts",), ()
     ]  # fmt: skip
 
 

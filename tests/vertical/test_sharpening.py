@@ -11,10 +11,9 @@ from veilboost.errors import SettingError
 from veilboost.mechanisms import Duchi, GlobalMap, RandomizedResponse, TightMap, UnaryEncoding
 from veilboost.trees import combine
 from veilboost.vertical import samples
-from veilboost.vertical.opboost import Ranks
 from veilboost.vertical.sent import Opened, Sent
 from veilboost.vertical.sharpening import DRAWS, Fit, loss, noised_again, sharpen
-from veilboost.wire import Array, Values, decode
+from veilboost.wire import Array, Values
 
 ROWS = 200_000
 PARTIES = tuple(HELD)
@@ -188,8 +187,7 @@ def test_ranks_alone_cannot_be_sharpened() -> None:
 
 def test_codes_travel_with_cuts_and_only_with_them() -> None:
     for thresholds, there in (("up-front", True), ("on-request", False)):
-        said = dict(train(job(["bank"], thresholds=thresholds)).bodies("bank", "lead"))
-        for sent in decode(said["Ranks/3"], Ranks).columns:
+        for sent in train(job(["bank"], thresholds=thresholds)).columns("bank"):
             assert (sent.codes is not None) == (sent.cuts is not None) == there
             if sent.codes is not None:
                 assert sent.codes.read()[0] >= 1

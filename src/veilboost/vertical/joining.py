@@ -21,6 +21,7 @@ from veilboost.vertical.fitting import Progress
 from veilboost.vertical.meeting import MESSAGES, STEPS, Offer, Standing, Step, excused, lower
 from veilboost.vertical.opboost import Ask, Done, Prediction, Ranks
 from veilboost.vertical.plans import PartnerPlan
+from veilboost.vertical.sent import Sent
 from veilboost.vertical.steps import Steps
 from veilboost.wire import Array, Channel, PartyKeys, dial, load_party, parse_address
 from veilboost.wire.values import get_ready
@@ -38,13 +39,16 @@ class Aligned(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
 
 class Left(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What left, or is about to: kept, so that the very same is sent again. ``cuts`` are there to be asked for."""
+    """What left, or is about to: kept, so that the very same is sent again. ``cuts`` are there to be asked for.
+
+    Each column is kept in a file of its own before this is.
+    """
 
     run: str
     made_from: str
     asked: Ask
     ranks: Ranks
-    cuts: dict[str, Array | None]
+    cuts: dict[str, Array]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -148,14 +152,18 @@ class _Partner:
             self.tell(f"{channel.peer} holds the same {len(self.ids):,} ids in the same order")
         left, outcome = self._left(channel.peer, steps, offer)
         if common < STEPS.index("released"):
-            channel.send(left.ranks, self.plan.wait)
+            self._send(channel, steps, left.ranks)
         if offer.ask.in_two_steps:
             self.tell(f"waiting until {channel.peer} has trained, to tell it which values its thresholds are")
-            cuts = {name: None if each is None else each.read() for name, each in left.cuts.items()}
-            opboost.answer_cuts(channel, cuts, self.plan.wait)
+            opboost.answer_cuts(channel, {name: each.read() for name, each in left.cuts.items()}, self.plan.wait)
         channel.receive(Done, self.plan.wait)
         steps.finish()
         return JoinReport(lead=channel.peer, asked=offer.ask, statement=left.ranks.statement, outcome=outcome)
+
+    def _send(self, channel: Channel, steps: Steps, ranks: Ranks) -> None:
+        channel.send(ranks, self.plan.wait)
+        for number, _ in enumerate(ranks.statement.columns):
+            channel.send(steps.fetch(_column(number), Sent), self.plan.wait)
 
     def _left(self, lead: str, steps: Steps, offer: Offer) -> tuple[Left, Outcome | None]:
         """Return what leaves: what is kept from an earlier try, or what the policy lets out now."""
@@ -165,9 +173,13 @@ class _Partner:
             self.tell("what was drawn before is sent again: that costs nothing")
             return kept, None
         door = PolicyDoor(self.policy, NumberedSource(self.source, _PLACE), order=_PLACE, progress=self.progress)
-        ranks, cuts, outcome = opboost.released(lead, offer.ask, door)
-        held = {name: None if each is None else Array.of(each) for name, each in cuts.items()}
-        left = Left(run=offer.run, made_from=self._made_from, asked=offer.ask, ranks=ranks, cuts=held)
+        ranks, columns, outcome = opboost.released(lead, offer.ask, door)
+        cuts = {}
+        for number, each in enumerate(columns):
+            steps.save(_column(number), each.sent)
+            if each.cuts is not None:
+                cuts[each.sent.name] = Array.of(each.cuts)
+        left = Left(run=offer.run, made_from=self._made_from, asked=offer.ask, ranks=ranks, cuts=cuts)
         steps.save("released", left)
         return left, outcome
 
@@ -198,10 +210,10 @@ class _Partner:
         """Return how far this party is in this run; what belongs to another, or to other columns, is forgotten."""
         aligned, left = steps.load("aligned", Aligned), steps.load("released", Left)
         if left is not None and (left.run, left.made_from, left.asked) != (offer.run, self._made_from, offer.ask):
-            steps.forget("released")
+            steps.forget("released", "column-*")
             left = None
         if aligned is not None and (aligned.run, aligned.made_from) != (offer.run, self._made_from):
-            steps.forget("aligned", "released")
+            steps.forget("aligned", "released", "column-*")
             return "nothing"
         return "nothing" if aligned is None else "aligned" if left is None else "released"
 
@@ -213,3 +225,7 @@ class _Partner:
         if path.is_file():
             found += [str(path.stat().st_size), str(path.stat().st_mtime_ns)]
         return hashlib.sha256(" ".join(found).encode()).hexdigest()
+
+
+def _column(number: int) -> str:
+    return f"column-{number + 1}"

@@ -6,8 +6,8 @@ What the paper calls its training process, in running order; the lead's side, th
 2. *Pre-process and desensitise*: the partner turns values into public codes and draws noisy ones, through policy and
    ledger; this is the only step that spends privacy.
 3. *Rank*: noisy codes become ordinal numbers, dense, from 1. A tree only ever compares, so nothing is lost.
-4. *Send*: ranks, and with them the raw values between which they lie ("up-front"). In the paper the partner keeps
-   these, and the lead asks for those that became thresholds ("on-request").
+4. *Send*: the statement, then column by column ranks, and with them the raw values between which they lie ("up-front").
+   In the paper the partner keeps these, and the lead asks for those that became thresholds ("on-request").
 5. *Train*: the lead boosts trees on ranks, with an ordinary library.
 6. *Put the thresholds back*: the model now compares raw values, and is a stock model.
 7. *Sharpen*, where it is wanted: `veilboost.vertical.sharpening`.
@@ -15,7 +15,7 @@ What the paper calls its training process, in running order; the lead's side, th
 For new samples the first four steps are the same; the rest is in `veilboost.vertical.joint`.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -75,12 +75,11 @@ class Ask(Message, frozen=True, kw_only=True):
 
 
 class Ranks(Message, frozen=True, kw_only=True):
-    """A partner's columns, and what it promises about them."""
+    """What a partner promises about its columns, which follow in this order, each in a message of its own (`Sent`)."""
 
-    VERSION = 3
-    LARGEST = 1 << 32
+    VERSION = 4
+    LARGEST = 1 << 28
 
-    columns: list[Sent]
     statement: Statement
 
 
@@ -104,7 +103,7 @@ class Done(Message, frozen=True, kw_only=True):
     """The lead needs nothing more."""
 
 
-MESSAGES: tuple[type[Message], ...] = (Ask, Ranks, Wanted, Cuts, Done)
+MESSAGES: tuple[type[Message], ...] = (Ask, Ranks, Sent, Wanted, Cuts, Done)
 """What the parties agree upon, by name and version, before they begin."""
 
 
@@ -140,7 +139,7 @@ def collected(channels: Sequence[Channel], asks: Mapping[str, Ask], lead: str) -
     """Ask all partners, then hear all of them."""
     for channel in channels:
         channel.send(asks[channel.peer])
-    return {each.peer: opened_answer(lead, each.peer, asks[each.peer], each.receive(Ranks)) for each in channels}
+    return {each.peer: receive_answer(lead, each, asks[each.peer]) for each in channels}
 
 
 def ended(gathered: Gathered, ranks: RankModel, fitted: Fitted, traffic: Mapping[str, Traffic]) -> Trained:
@@ -160,25 +159,27 @@ def partner(channel: Channel, door: Door) -> Statement:
     """Answer one lead with what ``door`` lets out, and return what was promised."""
     with telling([channel]):
         asked = channel.receive(Ask)
-        ranks, cuts, _ = released(channel.peer, asked, door)
+        ranks, columns, _ = released(channel.peer, asked, door)
         channel.send(ranks)
+        cuts = {}
+        for each in columns:
+            channel.send(each.sent)
+            cuts[each.sent.name] = each.cuts
         if asked.in_two_steps:
             answer_cuts(channel, cuts)
         channel.receive(Done)
     return ranks.statement
 
 
-def released(lead: str, asked: Ask, door: Door) -> tuple[Ranks, dict[str, NDArray[np.float64] | None], Outcome | None]:
-    """Return what the ``lead`` asked for, as ``door`` lets it out, and its cuts for when they are asked for,
-    and what its owner may know of it.
+def released(lead: str, asked: Ask, door: Door) -> tuple[Ranks, Iterator[Packed], Outcome | None]:
+    """Return what the ``lead`` asked for, as ``door`` lets it out, column by column, and what its owner may know of it.
 
     This is the only step that spends privacy.
     """
     agree(lead, asked, door.domains)
     out = door.release(who=lead, purpose=asked.purpose, job=asked.job, columns=asked.columns, rows=asked.rows)
-    packed = [_packed(column, out.codes.pop(column.name), asked) for column in out.columns]
-    ranks = Ranks(columns=[each.sent for each in packed], statement=out.statement)
-    return ranks, {each.sent.name: each.cuts for each in packed}, out.outcome
+    packed = (_packed(column, out.codes.pop(column.name), asked) for column in out.columns)
+    return Ranks(statement=out.statement), packed, out.outcome
 
 
 def agree(lead: str, asked: Ask, domains: Mapping[str, Domain]) -> None:
@@ -227,25 +228,33 @@ def ask(party: str, rows: int, job: Job) -> Ask:
     )
 
 
-def opened_answer(lead: str, party: str, asked: Ask, answer: Ranks) -> Answer:
+def receive_answer(lead: str, channel: Channel, asked: Ask, timeout: float = TIMEOUT) -> Answer:
+    """Return a partner's columns; it is heard no longer than it keeps to what was agreed."""
+    said = channel.receive(Ranks, timeout).statement
+    columns = (channel.receive(Sent, timeout) for _ in said.columns)
+    return opened_answer(lead, channel.peer, asked, said, columns)
+
+
+def opened_answer(lead: str, party: str, asked: Ask, said: Statement, columns: Iterable[Sent]) -> Answer:
     """Return a partner's columns, which must be as they were agreed, under a statement that was worked out again."""
-    said = answer.statement
     if (said.party, said.to, said.job, said.purpose) != (party, lead, asked.job, asked.purpose):
         raise PeerError(party, "sent a statement of another party, or about another job")
-    names = [sent.name for sent in answer.columns]
-    if sorted(names) != sorted(each.column for each in said.columns) or len(set(names)) < len(names):
-        raise PeerError(party, f"sent the columns {names} with a statement about others")
+    names = [each.column for each in said.columns]
+    if len(set(names)) < len(names):
+        raise PeerError(party, f"sent a statement about the columns {names}, one of them twice")
     if asked.columns is not None and sorted(names) != sorted(asked.columns):
-        raise PeerError(party, f"sent the columns {names} where {asked.columns} were asked for")
+        raise PeerError(party, f"sent a statement about the columns {names} where {asked.columns} were asked for")
     if isinstance(asked.use, Prediction):
         for each in said.columns:
             if each.domain_digest != asked.use.domains[each.column]:
                 raise PeerError(party, f"sent column {each.column!r} in another domain than the model was trained on")
-    columns = [_opened(party, sent, asked) for sent in answer.columns]
-    return Answer(columns, checked(said))
+    statement = checked(said)
+    return Answer([_opened(party, name, sent, asked) for name, sent in zip(names, columns, strict=True)], statement)
 
 
-def _opened(party: str, sent: Sent, asked: Ask) -> Opened:
+def _opened(party: str, name: str, sent: Sent, asked: Ask) -> Opened:
+    if sent.name != name:
+        raise PeerError(party, f"sent column {sent.name!r} where its statement has {name!r}")
     try:
         return opened(sent, asked.rows, asked.along)
     except ValueError as error:

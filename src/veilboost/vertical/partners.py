@@ -17,12 +17,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from veilboost.errors import FileError, LineError, PeerError, RefusalError
+from veilboost.release import Statement
 from veilboost.vertical import opboost
 from veilboost.vertical.alignment import Ids, already_aligned
 from veilboost.vertical.job import Answer
 from veilboost.vertical.meeting import MESSAGES, STEPS, Offer, Standing, Step, excused, lower
 from veilboost.vertical.opboost import Ask, Done, Ranks, Wanted
 from veilboost.vertical.plans import Meeting
+from veilboost.vertical.sent import Sent
 from veilboost.vertical.steps import Steps
 from veilboost.wire import Array, Listener, PartyKeys, TlsChannel, Traffic, kind_of, parse_address
 from veilboost.wire.telling import INTERRUPTED
@@ -42,7 +44,8 @@ class Run(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
 class Kept(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A partner's columns as they came, and the bytes of the line over which they did."""
 
-    ranks: Ranks
+    statement: Statement
+    columns: list[Sent]
     sent: dict[str, int]
     received: dict[str, int]
 
@@ -98,7 +101,7 @@ class Partners:
         for party, asked in self.asks.items():
             kept = self._kept(party)
             assert kept is not None
-            found[party] = opboost.opened_answer(self.lead, party, asked, kept.ranks)
+            found[party] = opboost.opened_answer(self.lead, party, asked, kept.statement, kept.columns)
         return found
 
     def cuts(self, wanted: Mapping[str, Cuts]) -> dict[str, dict[str, NDArray[np.float64]]]:
@@ -219,21 +222,22 @@ class Partners:
             self.steps.save(self._file(party, "aligned"), True)
             self.tell(f"{party} holds the same {asked.rows:,} ids in the same order")
         if common < STEPS.index("released"):
-            self._keep(party, line, line.receive(Ranks, self.plan.wait))
+            self._keep(party, line, opboost.receive_answer(self.lead, line, asked, self.plan.wait))
 
-    def _keep(self, party: str, line: TlsChannel, ranks: Ranks) -> None:
-        """Keep what came, once it is as it was agreed, so that its partner need not come back."""
-        opboost.opened_answer(self.lead, party, self.asks[party], ranks)
-        before, traffic = self._kept(party), line.traffic
-        kept = Kept(ranks=ranks, sent=dict(traffic.sent), received=dict(traffic.received))
-        if before is not None and before.ranks.columns != ranks.columns:
+    def _keep(self, party: str, line: TlsChannel, answer: Answer) -> None:
+        """Keep what came, as it was agreed, so that its partner need not come back."""
+        before, traffic, columns = self._kept(party), line.traffic, [each.sent for each in answer.columns]
+        came = {"sent": dict(traffic.sent), "received": dict(traffic.received)}
+        kept = Kept(statement=answer.statement, columns=columns, **came)
+        if before is not None and before.columns != columns:
             others = [self._file(each, "cuts") for each in self.asks]
             self.steps.forget("trained", "restored", *others)
         self.steps.save(self._file(party, "released"), kept)
         if self._wanted is not None and not self.steps.has("trained"):
             rule = "sent other columns than those that were trained on"
             raise PeerError(party, f"{rule}: to train anew, start the same command again")
-        self.tell(f"{party} sent {len(ranks.columns)} columns: {traffic.received[kind_of(Ranks)]:,} bytes")
+        size = sum(traffic.received[kind_of(each)] for each in (Ranks, Sent))
+        self.tell(f"{party} sent {len(columns)} columns: {size:,} bytes")
 
     def _serve(self, party: str, line: TlsChannel) -> bool:
         """Ask a partner for its cuts, once it is known which, and let it go; return whether it may go."""

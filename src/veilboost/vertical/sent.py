@@ -4,11 +4,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from veilboost.wire import Array, Values
+from veilboost.wire import Array, Message, Values
 from veilboost.wire.packing import counted
 
 Category = str | int | bool
@@ -20,7 +19,7 @@ raw value of each."""
 _WITHIN: Mapping[Unit, float] = {"days": 2.0**31, "microseconds": 2.0**63}
 
 
-class Sent(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class Sent(Message, frozen=True, kw_only=True):
     """One column as it travels: ranks, places in a list of categories (both with 0 for missing), or a bit for each.
 
     ``count`` is the number of ranks, or of unordered categories. ``cuts`` are in raw units, one fewer than ranks, and
@@ -28,6 +27,8 @@ class Sent(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     value of each rank. Ordered text is in places in ``categories``, from 0. A category that stands for missing values,
     as bits may have one, is None. ``impute`` is what a missing value is read as, if it is.
     """
+
+    LARGEST = 1 << 32
 
     name: str
     form: Literal["ranks", "categories", "bits"]

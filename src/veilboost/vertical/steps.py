@@ -51,7 +51,7 @@ class Steps:
             return None
         content = read_private(file, "is gone")
         end = len(_HEAD) + hashlib.sha256().digest_size
-        checksum, body = content[len(_HEAD) : end], content[end:]
+        checksum, body = content[len(_HEAD) : end], memoryview(content)[end:]
         if not content.startswith(_HEAD) or hashlib.sha256(body).digest() != checksum:
             raise EvidenceError(f"{file} is not what was saved; remove {self.folder} to begin anew")
         try:
@@ -59,14 +59,22 @@ class Steps:
         except (msgspec.MsgspecError, ValueError):
             raise FileError(file, f"was saved by another version; remove {self.folder} to begin anew") from None
 
+    def fetch(self, step: str, kind: type[T]) -> T:
+        """Return what a step led to, which was done."""
+        found = self.load(step, kind)
+        if found is None:
+            raise EvidenceError(f"{self._file(step)} is gone; remove {self.folder} to begin anew")
+        return found
+
     def has(self, step: str) -> bool:
         """Whether a step was done."""
         return self._file(step).exists()
 
     def forget(self, *steps: str) -> None:
-        """Forget these steps."""
+        """Forget these steps; ``*`` in a name stands for anything."""
         for step in steps:
-            self._file(step).unlink(missing_ok=True)
+            for file in self.folder.glob(f"{step}.step"):
+                file.unlink(missing_ok=True)
 
     def finish(self) -> None:
         """Forget everything at once: the job is done."""

@@ -29,9 +29,9 @@ class Values(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     @classmethod
     def of(cls, column: NDArray[Any]) -> "Values":
         """Pack a column, if that makes it shorter."""
-        plain = Array.of(column)
-        packed = pack(plain.read()) if column.dtype.kind == "u" else None
-        return cls(plain.dtype, plain.data if packed is None else packed)
+        little = np.ascontiguousarray(column, column.dtype.newbyteorder("<"))
+        packed = pack(little) if column.dtype.kind == "u" else None
+        return cls.plain(little) if packed is None else cls(little.dtype.str, packed)
 
     @classmethod
     def plain(cls, column: NDArray[Any]) -> "Values":
