@@ -147,7 +147,8 @@ def test_what_is_kept_is_for_the_very_same_request_alone(sites: Sites, tmp_path:
         use=Training(thresholds="up-front", between="next"),
     )
     door = PolicyDoor(policy, NumberedSource(open_source(str(here.folder / "shop.csv")), "place"), order="place")
-    ranks, _, _ = released("bank", asked, door)
+    with released("bank", asked, door) as (ranks, _, _):
+        pass
 
     def step(run: str = "one", **other: Any) -> str:
         side = joining._Partner.of(load_plan(here.folder / "partner.toml", PartnerPlan), print, print)

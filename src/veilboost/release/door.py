@@ -3,8 +3,9 @@
 import hashlib
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -28,8 +29,8 @@ from veilboost.release.statement import Statement, state
 class Released:
     """Noisy codes that may leave, column by column, and the statement that goes with them."""
 
-    codes: dict[str, NDArray[Any]]
-    """Who needs a column for the last time may take it out: all of them together are large."""
+    codes: Callable[[str], NDArray[Any]]
+    """Reads one column: all of them together are large."""
     columns: tuple[Column, ...]
     statement: Statement
     outcome: Outcome | None = None
@@ -47,8 +48,13 @@ class Door(ABC):
         """The public domain of every column that may leave."""
 
     @abstractmethod
-    def release(self, *, who: str, purpose: str, job: str, columns: Sequence[str] | None, rows: int) -> Released:
-        """Return the noisy codes of ``columns``, or of all that may leave, for exactly so many ``rows``, or refuse."""
+    def release(
+        self, *, who: str, purpose: str, job: str, columns: Sequence[str] | None, rows: int
+    ) -> AbstractContextManager[Released]:
+        """Let out the noisy codes of ``columns``, or of all that may leave, for exactly so many ``rows``, or refuse.
+
+        They can be read as long as the context lasts.
+        """
 
 
 class PolicyDoor(Door):
@@ -73,29 +79,31 @@ class PolicyDoor(Door):
     def domains(self) -> dict[str, Domain]:
         return {name: column.domain for name, column in self._policy.columns.items()}
 
-    def release(self, *, who: str, purpose: str, job: str, columns: Sequence[str] | None, rows: int) -> Released:
+    @contextmanager
+    def release(
+        self, *, who: str, purpose: str, job: str, columns: Sequence[str] | None, rows: int
+    ) -> Iterator[Released]:
         request = self._policy.permit(who, purpose, job, columns)
         with admitted(self._source, self._policy, request, rows=rows, progress=self._progress) as it:
-            leaving = [Leaving(column, it.key, as_codes=True) for column in request.columns]
-            codes = self._drawn(it.staged, leaving)
-            digest = _digest(codes)
+            codes = self._drawn(it.staged, [Leaving(column, it.key, as_codes=True) for column in request.columns])
+            digest = _digest(codes(column.name) for column in request.columns)
             with it.ledger.held():
                 it.ledger.append({"event": "left", "job": job, "to": who, "file": "(a protocol)", "sha256": digest})
                 receipt = it.ledger.receipt()
-        said = state(
-            request.columns,
-            party=self.party,
-            to=who,
-            purpose=request.purpose,
-            job=job,
-            noise=self._policy.rows.noise,
-            key_version=None if it.key is None else it.key.version,
-            carried=(),
-            digest=digest,
-            receipt=receipt,
-        )
-        outcome = Outcome(request, it.staged.rows, it.staged.counts, it.bill, ())
-        return Released(codes, request.columns, said, outcome)
+            said = state(
+                request.columns,
+                party=self.party,
+                to=who,
+                purpose=request.purpose,
+                job=job,
+                noise=self._policy.rows.noise,
+                key_version=None if it.key is None else it.key.version,
+                carried=(),
+                digest=digest,
+                receipt=receipt,
+            )
+            outcome = Outcome(request, it.staged.rows, it.staged.counts, it.bill, ())
+            yield Released(codes, request.columns, said, outcome)
 
     def look(self, *, who: str, purpose: str, job: str, columns: Sequence[str] | None, rows: int) -> Outcome:
         """Return what a release would let out and what it would cost, or refuse; nothing is drawn or charged."""
@@ -104,22 +112,26 @@ class PolicyDoor(Door):
         with admitted(self._source, self._policy, request, **options) as it:
             return Outcome(request, it.staged.rows, it.staged.counts, it.bill, (), dry_run=True)
 
-    def _drawn(self, staged: Staged, leaving: Sequence[Leaving]) -> dict[str, NDArray[Any]]:
-        """Draw bucket by bucket, and put every row where it stands in the agreed order."""
-        codes: dict[str, NDArray[Any]] = {}
-        there = np.zeros(staged.rows, dtype=np.bool_)
-        for number, table in enumerate(leave(staged, leaving), 1):
-            places = self._places(table, staged.rows)
-            there[places] = True
-            for each in leaving:
-                drawn = np.stack([table[name].to_numpy() for name in each.types])
-                if number == 1:
-                    codes[each.column.name] = np.empty((len(drawn), staged.rows), drawn.dtype)
-                codes[each.column.name][:, places] = drawn
-            self._progress("drawing", number / staged.buckets)
+    def _drawn(self, staged: Staged, leaving: Sequence[Leaving]) -> Callable[[str], NDArray[Any]]:
+        """Draw bucket by bucket, keep what was drawn beside what was staged, and return what reads a column of it."""
+        there, types = np.zeros(staged.rows, dtype=np.bool_), {each.column.name: list(each.types) for each in leaving}
+        for number, table in enumerate(leave(staged, leaving)):
+            there[self._places(table, staged.rows)] = True
+            staged.keep(number, table)
+            self._progress("drawing", (number + 1) / staged.buckets)
         if not there.all():
             raise self._disordered(staged.rows)
-        return {name: each[0] if len(each) == 1 else each.T for name, each in codes.items()}
+        return lambda name: self._column(staged, types[name])
+
+    def _column(self, staged: Staged, types: Sequence[str]) -> NDArray[Any]:
+        """Put every row of a column where it stands in the agreed order."""
+        codes: NDArray[Any] = np.empty(0)
+        for number, drawn in enumerate(staged.kept([self._order, *types])):
+            found = np.stack([drawn[name].to_numpy() for name in types])
+            if number == 0:
+                codes = np.empty((len(found), staged.rows), found.dtype)
+            codes[:, drawn[self._order].to_numpy()] = found
+        return codes[0] if len(codes) == 1 else codes.T
 
     def _places(self, drawn: pa.Table, rows: int) -> NDArray[np.int64]:
         places: NDArray[np.int64] = drawn[self._order].to_numpy()
@@ -141,7 +153,10 @@ class SimulationDoor(Door):
     def domains(self) -> dict[str, Domain]:
         return {column.name: column.domain for column in self._columns}
 
-    def release(self, *, who: str, purpose: str, job: str, columns: Sequence[str] | None, rows: int) -> Released:
+    @contextmanager
+    def release(
+        self, *, who: str, purpose: str, job: str, columns: Sequence[str] | None, rows: int
+    ) -> Iterator[Released]:
         known = {column.name: column for column in self._columns}
         for name in columns or ():
             if name not in known:
@@ -168,14 +183,14 @@ class SimulationDoor(Door):
             noise="simulated",
             key_version=None,
             carried=(),
-            digest=_digest(drawn),
+            digest=_digest(drawn.values()),
             receipt=None,
         )
-        return Released(drawn, chosen, said)
+        yield Released(drawn.pop, chosen, said)
 
 
-def _digest(codes: Mapping[str, NDArray[Any]]) -> str:
+def _digest(codes: Iterable[NDArray[Any]]) -> str:
     found = hashlib.sha256()
-    for code in codes.values():
+    for code in codes:
         found.update(np.ascontiguousarray(code).data)
     return found.hexdigest()

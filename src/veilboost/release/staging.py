@@ -93,6 +93,17 @@ class Staged:
         others = [name for name in (KEY, *map(_carried, self.carry)) if name in table.column_names]
         return Bucket(tags[order], codes, table.select(others).take(pa.array(order)))
 
+    def keep(self, number: int, drawn: pa.Table) -> None:
+        """Put what was drawn of a bucket in its place: it is not read again."""
+        with ExitStack() as opened:
+            _writer(opened, _path(self.folder, number), drawn.schema).write_table(drawn)
+
+    def kept(self, names: Sequence[str]) -> Iterator[pa.Table]:
+        """Read columns of what was drawn, bucket by bucket."""
+        for number in range(self.buckets):
+            with pa.OSFile(str(_path(self.folder, number))) as file:
+                yield _read(file, names)
+
 
 @contextmanager
 def private_folder(inside: Path) -> Iterator[Path]:

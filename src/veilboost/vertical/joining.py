@@ -173,12 +173,12 @@ class _Partner:
             self.tell("what was drawn before is sent again: that costs nothing")
             return kept, None
         door = PolicyDoor(self.policy, NumberedSource(self.source, _PLACE), order=_PLACE, progress=self.progress)
-        ranks, columns, outcome = opboost.released(lead, offer.ask, door)
         cuts = {}
-        for number, each in enumerate(columns):
-            steps.save(_column(number), each.sent)
-            if each.cuts is not None:
-                cuts[each.sent.name] = Array.of(each.cuts)
+        with opboost.released(lead, offer.ask, door) as (ranks, columns, outcome):
+            for number, each in enumerate(columns):
+                steps.save(_column(number), each.sent)
+                if each.cuts is not None:
+                    cuts[each.sent.name] = Array.of(each.cuts)
         left = Left(run=offer.run, made_from=self._made_from, asked=offer.ask, ranks=ranks, cuts=cuts)
         steps.save("released", left)
         return left, outcome

@@ -16,6 +16,7 @@ For new samples the first four steps are the same; the rest is in `veilboost.ver
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
@@ -159,27 +160,29 @@ def partner(channel: Channel, door: Door) -> Statement:
     """Answer one lead with what ``door`` lets out, and return what was promised."""
     with telling([channel]):
         asked = channel.receive(Ask)
-        ranks, columns, _ = released(channel.peer, asked, door)
-        channel.send(ranks)
         cuts = {}
-        for each in columns:
-            channel.send(each.sent)
-            cuts[each.sent.name] = each.cuts
+        with released(channel.peer, asked, door) as (ranks, columns, _):
+            channel.send(ranks)
+            for each in columns:
+                channel.send(each.sent)
+                cuts[each.sent.name] = each.cuts
         if asked.in_two_steps:
             answer_cuts(channel, cuts)
         channel.receive(Done)
     return ranks.statement
 
 
-def released(lead: str, asked: Ask, door: Door) -> tuple[Ranks, Iterator[Packed], Outcome | None]:
-    """Return what the ``lead`` asked for, as ``door`` lets it out, column by column, and what its owner may know of it.
+@contextmanager
+def released(lead: str, asked: Ask, door: Door) -> Iterator[tuple[Ranks, Iterator[Packed], Outcome | None]]:
+    """Let out what the ``lead`` asked for, column by column, as ``door`` allows; its owner may know of the outcome.
 
     This is the only step that spends privacy.
     """
     agree(lead, asked, door.domains)
-    out = door.release(who=lead, purpose=asked.purpose, job=asked.job, columns=asked.columns, rows=asked.rows)
-    packed = (_packed(column, out.codes.pop(column.name), asked) for column in out.columns)
-    return Ranks(statement=out.statement), packed, out.outcome
+    options: dict[str, Any] = {"purpose": asked.purpose, "job": asked.job, "columns": asked.columns, "rows": asked.rows}
+    with door.release(who=lead, **options) as out:
+        packed = (_packed(column, out.codes(column.name), asked) for column in out.columns)
+        yield Ranks(statement=out.statement), packed, out.outcome
 
 
 def agree(lead: str, asked: Ask, domains: Mapping[str, Domain]) -> None:
