@@ -1,5 +1,6 @@
 """Partners behind a policy and a ledger, and simulated ones: charged first, in the agreed order, silent on why not."""
 
+import weakref
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -161,3 +162,19 @@ def test_a_partner_answers_to_the_name_of_the_line_and_not_to_one_in_a_message(t
     party = settled(tmp_path, "bank", grants='who = "friend"\npurposes = ["test"]')
     found = asked({"bank": door(party)}, job([], columns=None, lead="friend"))
     assert "grants nothing to 'lead'" in str(found.partners["bank"])
+
+
+def test_columns_are_in_memory_one_after_the_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Otherwise memory would grow with rows times columns: drawn ones wait on the disk, and packed ones are sent."""
+    party, read, reading = settled(tmp_path, "bank"), [], PolicyDoor._column
+
+    def watched(self: PolicyDoor, *given: Any) -> Any:
+        assert sum(each() is not None for each in read) <= 1  # the last one
+        codes = reading(self, *given)
+        read.append(weakref.ref(codes))
+        return codes
+
+    monkeypatch.setattr(PolicyDoor, "_column", watched)
+    found = asked({"bank": door(party)})
+    assert [each.name for each in found.columns("bank")] == ["age", "colour"]
+    assert len(read) == 4  # each for the digest, and to be sent
