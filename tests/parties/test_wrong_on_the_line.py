@@ -150,7 +150,7 @@ def test_a_partner_s_fault_is_named_by_the_lead_and_told(
     for end in (lead, partner):  # one is at fault, and the other hears it: nobody waits for another line
         assert isinstance(end.error, PeerError | RefusalError), told
         assert not isinstance(end.error, LineError), told
-    check_whole(here, [2000] if kind == RANKS else [])
+    check_whole(here, [2000] if kind in (RANKS, COLUMN) else [])
     assert [end.error for end in both(here)] == [None, None]
     check(here, expected)
 
@@ -171,7 +171,9 @@ def test_a_lead_s_fault_is_named_by_the_partner_before_anything_is_charged(
     check(here, expected)
 
 
-@pytest.mark.parametrize(("to", "kind"), [("bank", RANKS), ("bank", "Standing/1"), ("shop", OFFER), ("shop", "Half/1")])
+@pytest.mark.parametrize(
+    ("to", "kind"), [("bank", RANKS), ("bank", COLUMN), ("bank", "Standing/1"), ("shop", OFFER), ("shop", "Half/1")]
+)
 def test_a_message_that_is_cut_off_is_sent_again_over_another_line(
     to: str, kind: str, sites: Sites, expected: StockModel, tmp_path: Path
 ) -> None:
