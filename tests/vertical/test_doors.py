@@ -166,7 +166,8 @@ def test_a_partner_answers_to_the_name_of_the_line_and_not_to_one_in_a_message(t
 
 def test_columns_are_in_memory_one_after_the_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Otherwise memory would grow with rows times columns: drawn ones wait on the disk, and packed ones are sent."""
-    party, read, reading = settled(tmp_path, "bank"), [], PolicyDoor._column
+    party, reading = settled(tmp_path, "bank"), PolicyDoor._column
+    read: list[Any] = []
 
     def watched(self: PolicyDoor, *given: Any) -> Any:
         assert sum(each() is not None for each in read) <= 1  # the last one
