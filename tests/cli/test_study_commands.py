@@ -31,7 +31,8 @@ def test_a_study_writes_its_page_its_picture_an_index_and_its_figures(
     (study,) = found["studies"]
     assert (study["study"], study["quick"]) == (FAST, False)
     cell = study["cells"][0]
-    assert {"panel", "line", "at", "values", "mean", "error", "expected", "tolerance", "source", "verdict"} <= set(cell)
+    assert {"panel", "line", "at", "values", "mean", "error", "judged"} == set(cell)
+    assert {"expected", "tolerance", "source", "verdict", "reason"} == set(cell["judged"][0])
     assert {"says", "holds", "found"} == set(study["claims"][0])
     assert {"panel", "at", "ours", "rival", "mean", "error", "worse"} == set(study["differences"][0])
     from veilboost.studies import study as room

@@ -81,6 +81,15 @@ def test_verdicts() -> None:
     assert [j.verdict for j in judge(study, Outcome(cells=[cell(math.inf)]), [said(math.inf)])] == ["agrees"]
 
 
+def test_a_reason_excuses_print_and_not_what_we_measured_ourselves() -> None:
+    study = read("mine", TEXT.replace("[settings]", 'explained = { "*" = "because" }\n[settings]'))
+    both = [said(0.5), said(1.0, source="measured")]
+    assert [j.verdict for j in judge(study, Outcome(cells=[cell(1.0)]), both)] == ["explained", "agrees"]
+    assert [(j.verdict, j.reason) for j in judge(study, Outcome(cells=[cell(10.0)]), both)] == [
+        ("explained", "because"), ("off", None),
+    ]  # fmt: skip
+
+
 def ran(study: Study, *claims: Claim, quick: bool = False, judged: Any = ()) -> running.Ran:
     return running.Ran(
         name="mine",
@@ -109,15 +118,16 @@ def test_measured_figures_are_pinned_close_enough_to_agree_with_themselves() -> 
     study = read("mine", TEXT)
     cells = [cell(value, value, at=place) for place, value in enumerate((0.49494949, 1e-30, 1234567.891, 0.0, -2 / 3))]
     cells = [cell(*c.values, at=float(c.at)) for c in cells]
-    text = pinned(Outcome(cells=cells), {("p", "l", "0"): said(0.5, at="0")})
+    text = pinned(Outcome(cells=cells), {("p", "l", "0"): said(0.5, at="0"), ("p", "l", "2"): said(7.0, at="2")})
     import csv
     import io
 
     import msgspec
 
     table = [msgspec.convert(row, Expected, strict=False) for row in csv.DictReader(io.StringIO(text))]
-    assert [e.source for e in table] == ["print", *["measured"] * 4]
-    assert all(j.verdict == "agrees" for j in judge(study, Outcome(cells=cells), table))
+    assert [e.at for e in table] == ["0", "2", "1", "2", "3", "4"], "beside print only where it does not agree"
+    assert [e.source for e in table] == ["print", "print", *["measured"] * 4]
+    assert [j.expected.source for j in judge(study, Outcome(cells=cells), table) if j.verdict != "agrees"] == ["print"]
 
 
 def test_a_printed_figure_stays_though_it_was_not_found() -> None:

@@ -38,7 +38,7 @@ def test_every_study_has_settings_that_fit_and_an_expected_table(name: str) -> N
     assert chosen.about
     table = expected(name)
     assert table
-    assert not [each for each, count in Counter(map(key, table)).items() if count > 1]
+    assert not [each for each, count in Counter((*key(each), each.source) for each in table).items() if count > 1]
     assert all(math.isfinite(each.value) and each.tolerance > 0 for each in table)
 
 

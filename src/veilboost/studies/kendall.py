@@ -58,7 +58,20 @@ def run(settings: Settings, progress: Progress) -> Outcome:
             exact = expected_weighted_kendall(work.mechanism.table.weights, counts=counts)
             cells.append(_cell(work, EXPECTED, [exact]))
     found = Outcome(cells=sorted(cells, key=lambda cell: _panels(settings).index(cell.panel)))
-    return Outcome(cells=found.cells, claims=list(claims(found, settings.alphas, lost=LOST, expected=EXPECTED)))
+    told = claims(found, settings.alphas, lost=LOST, expected=EXPECTED, one_row=most_of_one_row(counts))
+    return Outcome(cells=found.cells, claims=list(told))
+
+
+def most_of_one_row(counts: Sequence[int]) -> float:
+    """Return the most that the coefficient can lose by one row: all of its pairs, which then count against.
+
+    >>> most_of_one_row([1, 1]), most_of_one_row([5, 0, 5])
+    (2.0, 0.4)
+    """
+    held = np.asarray(counts)
+    rank = np.cumsum(held > 0)
+    own = np.abs(rank - rank[:, None]) @ held
+    return float(4 * own[held > 0].max() / (held @ own))
 
 
 def _panels(settings: Settings) -> list[str]:

@@ -1,5 +1,6 @@
 """What the paper says of the weighted Kendall coefficient (§6.3), held against every panel, θ and ε."""
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 
@@ -12,19 +13,21 @@ BORDER = 2.56
 _UNLIKELY = 1e-3
 """No mean may be further from what is exactly expected than one among so many is once in a thousand runs."""
 
-_ONE_ROW = 1e-6
-"""About what a mean changes by where one row of one repeat moves by one code: where none did, no spread can judge."""
 
+def claims(
+    found: Outcome, alphas: Sequence[float], *, lost: str, expected: str, one_row: float
+) -> Iterator[Claim]:
+    """Yield the claims; panels whose names end in ``expected`` are left to the last one, which needs ``one_row``.
 
-def claims(found: Outcome, alphas: Sequence[float], *, lost: str, expected: str) -> Iterator[Claim]:
-    """Yield the claims; panels whose names end in ``expected`` are left to the last one."""
+    That is the most that a coefficient can lose by one row.
+    """
     drawn = Outcome(cells=[cell for cell in found.cells if not cell.panel.endswith(expected)])
     own = [GLOBAL, *map(adj, alphas)]
     yield never_worse(drawn, {LOCAL: [*own, PIECEWISE]}, "Local-map keeps more order than the others.")
     yield from _claims_of_alpha(drawn, sorted(alphas))
     better = {line: [PIECEWISE] for line in (*own, LOCAL)}
     yield never_worse(drawn, better, "All the paper's mechanisms keep more order than Piecewise.")
-    yield _as_expected(found, lost, expected)
+    yield _as_expected(found, lost, expected, one_row)
 
 
 def _claims_of_alpha(found: Outcome, alphas: Sequence[float]) -> Iterator[Claim]:
@@ -42,24 +45,29 @@ def _where(found: Outcome, wanted: Callable[[float], bool]) -> Outcome:
     return Outcome(cells=[cell for cell in found.cells if wanted(float(cell.at))])
 
 
-def _as_expected(found: Outcome, lost: str, expected: str) -> Claim:
+def _as_expected(found: Outcome, lost: str, expected: str, one_row: float) -> Claim:
     """Return whether what was drawn lies where the integers that are sampled say, by another route."""
     chances = []
     for cell in found.cells:
         if cell.panel.endswith(expected):
             drawn = found.cell(cell.panel.removesuffix(expected) + lost, cell.line, cell.where)
             if drawn is not None:
-                chances.append(_chance(drawn, cell.mean))
+                chances.append(_chance(drawn, cell.mean, one_row))
     least = min(chances) * len(chances)
     words = f"of {len(chances)} means the least likely has a chance of {min(chances):.2g}, among so many {least:.2g}"
     return Claim(says="The means of the repeats lie where the exact tables say.", holds=least > _UNLIKELY, found=words)
 
 
-def _chance(drawn: Cell, expected: float) -> float:
-    """Return how likely a mean of such repeats is at least so far from what is expected, by Student's t."""
+def _chance(drawn: Cell, expected: float, one_row: float) -> float:
+    """Return how likely a mean of such repeats is at least so far from what is expected, by Student's t.
+
+    Where all repeats are equal no row moved in any of them. A loss of ``away`` is expected only if at least
+    ``away / one_row`` rows of a repeat are expected to move, and rows move independently: so the chance that none does
+    is at most ``exp(-away / one_row)`` a repeat.
+    """
     from scipy.stats import t
 
     away = abs(drawn.mean - expected)
-    if away < 1e-9 or not drawn.error:
-        return float(away < _ONE_ROW)
+    if not drawn.error:
+        return math.exp(-len(drawn.values) * away / one_row)
     return float(2 * t.sf(away / drawn.error, len(drawn.values) - 1))

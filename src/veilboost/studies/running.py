@@ -101,15 +101,14 @@ def values(ran: Sequence[Ran]) -> bytes:
 
 
 def _values(ran: Ran) -> dict[str, Any]:
-    beside = {(e.expected.panel, e.expected.line, e.expected.at): e for e in ran.judged}
-    cells = []
-    for cell in ran.outcome.cells:
-        judged = beside.get((cell.panel, cell.line, cell.where))
-        cells.append(
-            msgspec.to_builtins(cell)
-            | {"mean": cell.mean, "error": cell.error}
-            | ({} if judged is None else _beside(judged))
-        )
+    beside: dict[tuple[str, str, str], list[dict[str, Any]]] = {}
+    for each in ran.judged:
+        beside.setdefault((each.expected.panel, each.expected.line, each.expected.at), []).append(_beside(each))
+    cells = [
+        msgspec.to_builtins(cell)
+        | {"mean": cell.mean, "error": cell.error, "judged": beside.get((cell.panel, cell.line, cell.where), [])}
+        for cell in ran.outcome.cells
+    ]
     return {
         "study": ran.name,
         "paper": ran.study.paper,
@@ -134,7 +133,7 @@ def _beside(judged: Judged) -> dict[str, Any]:
 
 
 def pin(ran: Ran) -> str:
-    """Return the expected table of a study anew: printed figures stay, the others become what was measured."""
+    """Return the expected table of a study anew: printed figures stay, what we measured stands beside them."""
     print_: dict[tuple[str, str, str], Expected] = {
         (each.panel, each.line, each.at): each for each in expected(ran.name) if each.source == "print"
     }

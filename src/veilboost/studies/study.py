@@ -94,7 +94,10 @@ class Study(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
 
 class Expected(msgspec.Struct, frozen=True, kw_only=True):
-    """What a cell ought to be, how far it may be off, and who says so: "print", or "measured" where print has none."""
+    """What a cell ought to be, how far it may be off, and who says so: "print", or "measured", which is our own.
+
+    Where print has a figure and ours does not agree with it, both are expected.
+    """
 
     panel: str
     line: str
@@ -115,7 +118,10 @@ class Judged(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def judge(study: Study, outcome: Outcome, expected: Sequence[Expected]) -> list[Judged]:
-    """Return every expected cell with its verdict; one that is not there any more is off."""
+    """Return every expected cell with its verdict; one that is not there any more is off.
+
+    A reason excuses print alone: what we measured ourselves has to be found again.
+    """
     return [_judged(study, outcome.cell(each.panel, each.line, each.at), each) for each in expected]
 
 
@@ -124,10 +130,14 @@ def _judged(study: Study, cell: Cell | None, said: Expected) -> Judged:
         missing = "this figure was not found"
         return Judged(expected=said, found=math.nan, error=0.0, verdict="off", reason=missing)
     found = Judged(expected=said, found=cell.mean, error=cell.error, verdict="agrees", reason=None)
-    if abs(cell.mean - said.value) <= said.tolerance or cell.mean == said.value:
+    if _agrees(cell, said):
         return found
-    reason = study.reason(cell)
+    reason = study.reason(cell) if said.source == "print" else None
     return msgspec.structs.replace(found, verdict="explained" if reason else "off", reason=reason)
+
+
+def _agrees(cell: Cell, said: Expected) -> bool:
+    return abs(cell.mean - said.value) <= said.tolerance or cell.mean == said.value
 
 
 def names() -> list[str]:
@@ -164,19 +174,22 @@ def expected(name: str) -> list[Expected]:
 
 
 def pinned(outcome: Outcome, print_: Mapping[tuple[str, str, str], Expected]) -> str:
-    """Return an expected table: cells of ``print_`` as they are, others as measured, within four standard errors."""
-    rows = dict(print_)
+    """Return an expected table: ``print_`` as it is, and what does not agree with it, or is not in it, as measured."""
+    rows = list(print_.values())
     for cell in outcome.cells:
-        rows.setdefault((cell.panel, cell.line, cell.where), _measured(cell))
+        printed = print_.get((cell.panel, cell.line, cell.where))
+        if printed is None or not _agrees(cell, printed):
+            rows.append(_measured(cell))
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(Expected.__struct_fields__)
-    for row in rows.values():
+    for row in rows:
         writer.writerow((row.panel, row.line, row.at, f"{row.value:.9g}", f"{row.tolerance:.2g}", row.source))
     return text.getvalue()
 
 
 def _measured(cell: Cell) -> Expected:
+    """Within four standard errors; a run without noise has to be the same again."""
     tolerance = max(4 * cell.error, abs(cell.mean) * 1e-6, 1e-12)
     return Expected(
         panel=cell.panel, line=cell.line, at=cell.where, value=cell.mean, tolerance=tolerance, source="measured"
