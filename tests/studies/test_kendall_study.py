@@ -70,7 +70,9 @@ def test_where_nothing_was_lost_little_may_be_expected(expected: float, holds: b
     """Ten repeats that lose nothing are likely up to a loss of a tenth of a row each, not of ten rows each."""
     cells = [Cell(panel=LOST, line=GLOBAL, at=0.64, values=[1.0] * 10)]
     cells.append(Cell(panel=EXPECTED, line=GLOBAL, at=0.64, values=[expected]))
-    assert refuted(Outcome(cells=cells)) == ([] if holds else ["The means of the repeats lie where the exact tables say."])
+    assert refuted(Outcome(cells=cells)) == (
+        [] if holds else ["The means of the repeats lie where the exact tables say."]
+    )
 
 
 def test_no_row_costs_more_than_is_said() -> None:

@@ -14,9 +14,7 @@ _UNLIKELY = 1e-3
 """No mean may be further from what is exactly expected than one among so many is once in a thousand runs."""
 
 
-def claims(
-    found: Outcome, alphas: Sequence[float], *, lost: str, expected: str, one_row: float
-) -> Iterator[Claim]:
+def claims(found: Outcome, alphas: Sequence[float], *, lost: str, expected: str, one_row: float) -> Iterator[Claim]:
     """Yield the claims; panels whose names end in ``expected`` are left to the last one, which needs ``one_row``.
 
     That is the most that a coefficient can lose by one row.
