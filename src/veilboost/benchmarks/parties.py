@@ -24,7 +24,9 @@ _DEFINITION = (
     "same order. It ends when the folder with the stock model is written at the lead. In between the partner reads "
     "its table, charges its ledger, draws permanent noise, ranks, packs, and keeps what it sends; the lead checks and "
     "keeps what came, trains, puts the thresholds back, and writes model, statement and report. Plain XGBoost gets the "
-    "codes of all columns for nothing, and builds its matrix anew each time. Start, keys and alignment stand apart."
+    "codes of all columns for nothing, and builds its matrix anew each time. Keys and alignment stand apart, and so "
+    "does the start, in which both load what they call, the partner reads its ids and builds its tables, and the lead reads "
+    "and ranks its own columns."
 )
 
 

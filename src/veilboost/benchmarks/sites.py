@@ -25,7 +25,7 @@ from veilboost.wire import ask, install, new_authority
 
 SIZE = 100
 _PIECE = 1 << 18
-_PATIENCE = 3600
+_PATIENCE = 300
 _POLICY = """format = 1
 party = "shop"
 [rows]

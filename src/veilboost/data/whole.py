@@ -17,7 +17,9 @@ def read_whole(source: Source, columns: Sequence[str] | None = None) -> pa.Table
     with blaming(source.name):
         source.check(names)
         batches = [batch for batch, _ in source.batches(names)]
-    table = pa.Table.from_batches(batches, batches[0].schema if batches else source.schema)
+    table = pa.Table.from_batches(
+        batches, batches[0].schema if batches else pa.schema([source.schema.field(each) for each in names])
+    )
     if not source.textual:
         return table
     return pa.table([guessed(column, source.decimal or ".") for column in table.columns], names=names)

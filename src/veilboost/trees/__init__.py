@@ -1,7 +1,7 @@
 """Train on ordinal numbers with an ordinary boosting library, and put the thresholds back in raw units."""
 
 from veilboost.trees.library import FILES
-from veilboost.trees.model import RankModel, StockModel, as_compared, combine, restore, train
+from veilboost.trees.model import RankModel, StockModel, as_compared, combine, get_ready, restore, train
 from veilboost.trees.rows import Feature, Rows
 from veilboost.trees.settings import BoostingSettings
 
@@ -14,6 +14,7 @@ __all__ = [
     "StockModel",
     "as_compared",
     "combine",
+    "get_ready",
     "restore",
     "train",
 ]

@@ -9,6 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -41,6 +42,23 @@ def train(
         evaluation.check(settings, features)
     model = library(settings.backend).train(settings, named, rows, evaluation, progress)
     return RankModel(settings.backend, tuple(named), model)
+
+
+def get_ready(settings: BoostingSettings) -> None:
+    """Load the library and let it start its threads, as a program does that is about to wait for others.
+
+    >>> from veilboost.trees import BoostingSettings
+    >>> get_ready(BoostingSettings(task="binary"))
+    """
+    changed: dict[str, Any] = {
+        "task": "regression",
+        "classes": None,
+        "n_trees": 1,
+        "early_stopping": None,
+        "parameters": {},
+    }
+    least = msgspec.structs.replace(settings, **changed)
+    train(least, [Feature("x", ranks=2)], Rows([np.array([1, 2], dtype=np.uint8)], np.array([0.0, 1.0])))
 
 
 def _checked(settings: BoostingSettings, features: Sequence[Feature]) -> list[Feature]:

@@ -14,7 +14,7 @@ from typing import Any
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from veilboost.errors import DataError, EvidenceError, SettingError
+from veilboost.errors import DataError, EvidenceError, PeerError, SettingError
 from veilboost.vertical.columns import Input
 from veilboost.vertical.folder import STATEMENT, Saved
 from veilboost.vertical.job import Answer
@@ -65,8 +65,12 @@ def beside(saved: Saved, table: pa.Table, answers: Mapping[str, Answer]) -> pa.T
         for column in answer.columns:
             for name, values in as_in_a_file(column).items():
                 table = table.append_column(name, values)
+    read = {each.feature for each in _read(saved)}
     for each in saved.statement.features:
         if _there(each, table.column_names) is None:
+            if each.feature in read:
+                rule = f"sent column {each.column!r} in another form than the model was trained on"
+                raise PeerError(each.party, rule)
             table = table.append_column(each.column, pa.nulls(table.num_rows))
     return table
 

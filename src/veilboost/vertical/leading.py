@@ -7,6 +7,7 @@ from pathlib import Path
 
 import msgspec
 
+from veilboost import trees
 from veilboost.errors import blaming
 from veilboost.trees import RankModel, StockModel
 from veilboost.trees.rows import Feature
@@ -61,6 +62,7 @@ def lead(
     own = own_features(held.table, held.job)
     asks = {party: opboost.ask(party, len(held.ids), held.job) for party in plan.partners}
     get_ready()
+    trees.get_ready(held.job.boosting)
     with Steps(Path(plan.state)) as steps:
         with waiting(plan, keys, asks, held.ids, steps, run_of(steps, held.digest), tell) as met:
             report = _train(plan, held, steps, Gathered(own, met.answers(), held.job, None), met, progress)

@@ -191,7 +191,7 @@ def agree(lead: str, asked: Ask, domains: Mapping[str, Domain]) -> None:
         raise PeerError(lead, "asked for a column twice")
     if not isinstance(asked.use, Prediction):
         return
-    if sorted(asked.columns or ()) != sorted(asked.use.domains):
+    if not asked.columns or sorted(asked.columns) != sorted(asked.use.domains):
         raise PeerError(lead, "asked for other columns than its model reads")
     for name, digest in asked.use.domains.items():
         if name in domains and domains[name].digest().hex() != digest:

@@ -126,7 +126,7 @@ class Partners:
         """Let go of partners that have not heard that they may: their line broke just then, or they came back."""
         for party in self.asks:
             gone = self.steps.has(self._file(party, "left"))
-            with suppress(LineError):
+            with suppress(PeerError, RefusalError):  # nothing more is needed of it
                 self._visit(party, self.listener.channel(party, 0.0 if gone else min(_PARTING, self.plan.wait)))
 
     def abandon(self) -> None:
