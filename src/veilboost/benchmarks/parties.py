@@ -25,8 +25,8 @@ _DEFINITION = (
     "its table, charges its ledger, draws permanent noise, ranks, packs, and keeps what it sends; the lead checks and "
     "keeps what came, trains, puts the thresholds back, and writes model, statement and report. Plain XGBoost gets the "
     "codes of all columns for nothing, and builds its matrix anew each time. Keys and alignment stand apart, and so "
-    "does the start, in which both load what they call, the partner reads its ids and builds its tables, and the lead reads "
-    "and ranks its own columns."
+    "does the start, in which both load what they call, the partner reads its ids and builds its tables, and the lead "
+    "reads and ranks its own columns."
 )
 
 
