@@ -33,7 +33,7 @@ def test_one_changed_value_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_name_that_is_none_is_refused() -> None:
-    with pytest.raises(SettingError, match="name must be one of adult, pendigits"):
+    with pytest.raises(SettingError, match="name must be one of adult, bank, casp"):
         public_table("iris")
 
 

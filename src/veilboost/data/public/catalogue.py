@@ -30,5 +30,5 @@ def public_set(name: str) -> PublicSet:
     48842
     """
     if name not in PUBLIC_SETS:
-        raise SettingError("name", f"must be one of {', '.join(PUBLIC_SETS)}", name)
+        raise SettingError("name", f"must be one of {', '.join(sorted(PUBLIC_SETS))}", name)
     return PUBLIC_SETS[name]
