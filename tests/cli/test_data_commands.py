@@ -73,7 +73,7 @@ def test_all_goes_on_past_what_is_missing_and_says_so(
 @pytest.mark.parametrize(
     ("arguments", "problem"),
     [
-        (["fetch", "iris"], "name must be one of salaries, give-me-some-credit; got 'iris'"),
+        (["fetch", "iris"], "name must be one of give-me-some-credit, salaries; got 'iris'"),
         (["fetch", "all", "--digest", "0" * 64], "digest must be left out where all tables are fetched"),
         (["fetch", "salaries", "--digest", "0"], "digest must be 64 of the characters 0-9 and a-f; got '0'"),
         (["fetch", "give-me-some-credit"], "sign in at https://www.kaggle.com/competitions/GiveMeSomeCredit/data"),
